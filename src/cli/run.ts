@@ -1,5 +1,5 @@
 import { Cli } from 'clipanion'
-import { Failure, UsageError } from '../failure.ts'
+import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { BaseCommand, type CommandClass, type Context, variableOf } from './commands/base.ts'
 import { NextCommand } from './commands/next-command.ts'
 import { nameLike } from './commands/values.ts'
@@ -31,11 +31,12 @@ export async function run(argv: readonly string[]): Promise<number> {
 const REPORT_IT =
   'report it where you got softsim; include the line above and the output of the same command with -vvv'
 
-/** Reports an error and returns its exit code. Whatever is no `Failure` is a bug. */
+/** Reports an error and returns its exit code. Whatever is no `Failure` and no error of the system is a bug. */
 export function crash(error: unknown): number {
-  const what = error instanceof Error ? error.message : String(error)
-  const failure =
-    error instanceof Failure ? error : new Failure('bug', `internal error in softsim: ${what}`, REPORT_IT)
+  const { path = 'a file' } = (error ?? {}) as NodeJS.ErrnoException
+  const known = diskFailure(`can't use ${path}`, error)
+  const what = `internal error in softsim: ${known.message}`
+  const failure = known instanceof Failure ? known : new Failure('bug', what, REPORT_IT)
   report.failure(failure, error)
   // What was just said would not stay true if the reader went on now.
   if (isWritePending()) process.kill(process.pid, 'SIGINT')

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
 import { errnoOf, Failure } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 import { type Batch, pauseFailure, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
@@ -26,8 +27,6 @@ export interface Work {
 export class Tally {
   /** New, and in the directory under their names. */
   stored = 0
-  /** Received, and already there: left as they are. */
-  known = 0
   /** On the disk: the next call gives them their names. */
   putAside = 0
   /** The ICCIDs of what was received and is on no disk. */
@@ -52,6 +51,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const over = AbortSignal.any([stop, end.signal])
   const limit = pLimit(1)
   const known = knownIn(directory)
+  /** Also what this call has received, and not stored yet. */
+  const seen = new Set(known)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
   let [unanswered, unstored] = [0, 0]
@@ -129,6 +130,13 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     tally.refused += refused.length
+    const iccids = new Set(profiles.map(({ iccid }) => iccidDigits(iccid) ?? iccid))
+    const again = [...iccids].find((each) => seen.has(each))
+    if (again !== undefined) {
+      release(directory, id)
+      throw repeated(`the answer repeats ${again}, which ${directory} already has`)
+    }
+    for (const each of iccids) seen.add(each)
     const stored = await keep(id, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
@@ -137,8 +145,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         "most of what the service sends can't be used",
         'tell the operator of the service',
       )
-    if (profiles.length > 0 && stored === 0)
-      throw repeated(`the answer only repeats profiles that ${directory} already has`)
     if (profiles.length === 0) end.abort()
   }
 
@@ -152,7 +158,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         // An answer may bring a profile twice.
         const stored = new Set((await receive(directory, id, profiles, known)).stored).size
         tally.stored += stored
-        tally.known += profiles.length - stored
         return stored
       } catch (error) {
         if (!(error instanceof NotStored)) throw error

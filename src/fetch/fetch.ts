@@ -118,8 +118,7 @@ export function viewOf(count: number, tally: Pick<Tally, 'stored'>, messages: Me
  */
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
-  const { stored, known, putAside, lost, broken, requests, failure } = tally
-  if (known > 0) messages.warn(`left unchanged: ${several(known, 'profile')} already in ${directory}`)
+  const { stored, putAside, lost, broken, requests, failure } = tally
   const up = `up to ${several(tally.brokenProfiles, 'profile')} may have been allocated and not received`
   if (tally.brokenProfiles > 0)
     messages.warn(

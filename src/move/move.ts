@@ -50,6 +50,7 @@ export async function moveProfiles(move: Move): Promise<void> {
       return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
     }
     await releaseClosed(move)
+    refuseOtherDisk(move)
     if (move.isBack) return messages.tell(0, `no interrupted move from ${source} to ${target} is left`)
     await begin(move, own, receipt)
   } catch (error) {
@@ -147,6 +148,17 @@ function refuseGivenUp(source: string, target: string, id: string, { items }: st
     `a move of ${several(items.length, 'profile')} to ${target} was given up with --lost, and ${source} has them again`,
     `never use them in ${target}: delete the unused ones that ${join(order, 'given', 'list')} names, then delete ${order}`,
   )
+}
+
+/** Whoever obeys status, and gives the same command again, must not move others to the wrong stick. */
+function refuseOtherDisk({ source, target }: Move): void {
+  const own = `${store.identityIn(target)}.`
+  const others = store
+    .outgoingIn(source)
+    .filter(({ id, to }) => to === resolve(target) && !id.startsWith(own))
+  if (others.every(({ id }) => heldBy(source, id).length === 0)) return
+  const hint = 'connect the disk that the move began with; if it is lost for good, take them back with --lost'
+  throw new Failure('disk', `profiles are in transit to another disk at ${target}`, hint)
 }
 
 /** A directory that is not there proves nothing. */

@@ -136,7 +136,7 @@ function undelivered(
   const hint =
     devices !== undefined
       ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
-      : `the same command takes other profiles; to print what is claimed, add to it, instead of -n: ${all.map(({ iccid }) => `--iccid ${iccid}`).join(', ')}`
+      : `the same command takes other profiles; to print one of these, add --iccid and its ICCID, instead of -n`
   const outcome = stop.aborted ? 'interrupted' : cause instanceof Failure ? cause.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt.path} may have a line for each`
   return new Failure(outcome, `${what}: ${which}: ${reasonOf(cause)}`, hint + lost, cause)

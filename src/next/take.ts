@@ -327,8 +327,9 @@ export class Call {
     await this.#giveBack(ready.map(({ claim }) => claim))
     await store.finishAnswers(directory, messages)
     await store.settle(directory, messages)
-    // Others may give back what they have too little of, or have taken the last one for the same device.
-    const left = store.look(directory).unused.length - this.skipped.count
+    // Others may give back what they hold: they have too little of it, or it is for a device that has another one.
+    const { unused, held } = store.look(directory)
+    const left = unused.length + held.filter(({ move }) => move === undefined).length - this.skipped.count
     const missing = wanted.filter(
       (each) => each === undefined || store.recordOf(directory, each) === undefined,
     )
@@ -429,6 +430,6 @@ function missing(directory: string, iccid: string, state: 'aside' | 'gone', devi
       `no profile ${iccid} in ${directory}`,
       'check the ICCID and the directory',
     )
-  const hint = `put __${iccid}.json back, or restore the directory`
+  const hint = `put __${iccid}.json back from a backup; without it, the device keeps what it has, or is scrapped`
   return new Failure('unusable', `device ${device} has ${iccid}, and its file is gone`, hint)
 }

@@ -88,7 +88,9 @@ async function carryOut(
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await store.finishAnswers(directory, messages)
     // What a call has decided for a device is given back if a receipt says that the device got another profile.
-    await store.makeRecords(directory, planOf(directory, receipts, targets).records)
+    const { records } = planOf(directory, receipts, targets)
+    store.disown(directory)
+    await store.makeRecords(directory, records)
     await store.settle(directory, messages)
     store.putAside(directory, moving)
     for (const id of notes.keys()) store.removeNote(directory, id)

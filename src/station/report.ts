@@ -1,6 +1,6 @@
 /** What a person reads of a shift: how it begins, what became of the devices, and how it ends. */
 import { resolve } from 'node:path'
-import { histories, stationName } from '../store/directory.ts'
+import { histories, look, stationName } from '../store/directory.ts'
 import { several } from '../words.ts'
 import type { Settings, Shift } from './settings.ts'
 
@@ -10,10 +10,10 @@ const MOST_NAMED = 20
 export const minuteOf = (time: string): string => new Date(time).toLocaleString('sv-SE').slice(0, 16)
 
 /** To find what has not passed can take seconds: it comes last. */
-export function* banner({ directory, keyPath, receipt, ports, program, size, baud, left }: Shift) {
+export function* banner({ directory, keyPath, receipt, ports, program, size, baud }: Shift) {
   const how = program === undefined ? `, ${baud} baud` : size > 1 ? `, panel of ${size}` : ''
   yield `Station:     ${stationName()}`
-  yield `Profiles:    ${resolve(directory)}, ${left} unused`
+  yield `Profiles:    ${resolve(directory)}, ${look(directory).unused.length} unused`
   yield `Key:         ${resolve(keyPath)}`
   yield `Receipts:    ${resolve(receipt)}`
   yield `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`
@@ -24,8 +24,9 @@ export function* banner({ directory, keyPath, receipt, ports, program, size, bau
   yield `Not passed:  ${several(open.length, 'device')} with a profile${names}${more}`
 }
 
-/** How many profiles are left. */
-export function stockLine(left: number, { size, lowStock }: Settings): string {
+/** How many profiles are left. Other stations take some, too. */
+export function stockLine({ directory, size, lowStock }: Settings): string {
+  const left = look(directory).unused.length
   if (left < size && size > 1)
     return `WARNING: profiles left: ${left}. Fetch more, or type skip for slots that get none.`
   return left <= lowStock ? `WARNING: profiles left: ${left}. Fetch more.` : `Profiles left: ${left}`

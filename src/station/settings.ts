@@ -41,7 +41,5 @@ export interface Shift extends Settings {
   readonly devices: Map<string, boolean>
   /** What a list had that is no serial number. */
   readonly refused: string[]
-  /** How many profiles are left, as far as this station knows. */
-  left: number
   say(line: string): void
 }

@@ -39,7 +39,7 @@ export async function runShift(settings: Settings): Promise<void> {
     const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each.directory] as const)
     const shift: Shift = {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
-      ...{ receipts: new Map(given), devices: new Map(), refused: [], left: unused.length },
+      ...{ receipts: new Map(given), devices: new Map(), refused: [] },
     }
     for (const line of banner(shift)) say(line)
     await work(shift)
@@ -75,7 +75,7 @@ async function work(shift: Shift): Promise<void> {
   const { say, stop, devices, refused } = shift
   try {
     while (!stop.aborted) {
-      say(stockLine(shift.left, shift))
+      say(stockLine(shift))
       await programPanel(shift, await scanPanel(shift))
     }
   } catch (error) {
@@ -105,7 +105,9 @@ async function programPanel(shift: Shift, scanned: readonly Slot[]): Promise<voi
     )
     for (const each of done) if (each.status === 'rejected') throw each.reason
   } catch (error) {
-    if (!keyboard.isTerminal || !(error instanceof Failure) || !BEARABLE.includes(error.outcome)) throw error
+    if (!(error instanceof Failure) || !BEARABLE.includes(error.outcome)) throw error
+    // The rest of a list would find none, either.
+    if (!keyboard.isTerminal && error.outcome === 'no-profiles') throw error
     messages.warn(`${error.message}; ${error.hint}; devices that have a profile can be programmed`)
   } finally {
     for (const port of ports.values()) port.close()
@@ -136,12 +138,7 @@ async function takeProfiles(shift: Shift, panel: readonly Slot[]): Promise<Map<s
       for (const each of profiles) handed.set(each.device ?? '', each)
     })
   }
-  for (const [device, { isAgain }] of handed) {
-    shift.receipts.set(device, resolve(directory))
-    if (!isAgain) shift.left--
-  }
-  // Other stations take profiles, too.
-  if (shift.left <= shift.lowStock) shift.left = store.look(directory).unused.length
+  for (const device of handed.keys()) shift.receipts.set(device, resolve(directory))
   return handed
 }
 
@@ -173,12 +170,13 @@ function record(shift: Shift, device: string, iccid: string, { isPassed, note }:
   const { directory, receiptFile } = shift
   const [time, station] = [new Date().toISOString(), store.stationName()]
   const result = { result: isPassed ? 'pass' : 'fail', ...(note !== '' && { note }) } as const
+  const from = store.identityIn(directory)
+  // If this fails, nobody takes the device for passed.
+  receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), from, ...result }])
   try {
     store.addResult(directory, device, { ...result, station, time })
   } catch (error) {
     const what = `the result of device ${device} can't be recorded: ${reasonOf(error)}`
     throw new Failure('disk', what, 'check the disk, and scan the device again', error)
   }
-  const from = store.identityIn(directory)
-  receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), from, ...result }])
 }

@@ -18,10 +18,12 @@ export type Use = Pick<Used, 'iccid' | 'device' | 'station' | 'claimed'> & {
   readonly problem?: string
   /** In the order of time. */
   readonly results: readonly Result[]
+  /** A backup has not got the profile of a record. */
+  readonly isGone?: boolean
 }
 
 /** In one pass over the used files and the records, the oldest claim first. What is used twice is there twice. */
-export function readUses(directory: string, { used }: Listing): Use[] {
+export function readUses(directory: string, { unused, used, held }: Listing): Use[] {
   const keyOf = ({ iccid, device = '' }: Pick<Use, 'iccid' | 'device'>) => `${iccid} ${device}`
   const recorded = new Map<string, Use>(histories(directory).map((each) => [keyOf(each), each]))
   const files = used.map((name): Use => {
@@ -34,7 +36,10 @@ export function readUses(directory: string, { used }: Listing): Use[] {
     return { iccid, file, device, station, claimed, results }
   })
   for (const each of files) recorded.delete(keyOf(each))
-  const others = [...recorded.values()].filter(({ device }) => device !== '')
+  const here = new Set([...unused, ...held.map(({ name }) => name)].map(iccidOf))
+  const others = [...recorded.values()]
+    .filter(({ device }) => device !== '')
+    .map((each) => ({ ...each, isGone: !here.has(each.iccid) }))
   return [...files, ...others].sort(({ claimed: a = '' }, { claimed: b = '' }) =>
     a < b ? -1 : a > b ? 1 : 0,
   )
@@ -58,9 +63,9 @@ export function warnOfUses(uses: readonly Use[], messages: Messages, isAsked = (
     return `device ${device} has more than one profile: ${iccids.join(', ')}; do not ship it`
   })
   warnOfEach(messages, rich, 'devices have more than one profile')
-  const odd = uses.filter(isAsked).flatMap(({ iccid, file, device, problem }) => {
+  const odd = uses.filter(isAsked).flatMap(({ iccid, file, device, problem, isGone }) => {
     if (problem !== undefined) return `${file}: ${problem}; whose it is is not known`
-    if (file !== undefined) return []
+    if (file !== undefined || isGone) return []
     return `device ${device} is recorded for ${iccid}, and no used file says so: scan it again`
   })
   warnOfEach(messages, odd, 'used files or records are odd')
@@ -73,13 +78,19 @@ const FIELDS = ['device', 'iccid', 'result', 'resultStation', 'resultTime', 'cla
 /** Prints the devices that have a profile, each with its last result: all, those that passed, or the others. */
 export async function listDevices({ directory, list, format, print, messages }: List): Promise<void> {
   const uses = readUses(directory, readNames(directory, messages))
+  const [byDevice, byIccid] = [Map.groupBy(uses, (use) => use.device), Map.groupBy(uses, (use) => use.iccid)]
+  // Whether a device may be shipped: it has one profile, and is the only one that has it.
+  const isSure = (device: string, iccid: string) =>
+    byDevice.get(device)?.length === 1 && byIccid.get(iccid)?.length === 1
   const rows = uses.flatMap(({ device, iccid, station: claimStation, claimed: claimTime, results }) => {
     const { result, station: resultStation, time: resultTime } = results.at(-1) ?? {}
     if (device === undefined) return []
     return [{ device, iccid, result, resultStation, resultTime, claimStation, claimTime }]
   })
-  const good = rows.filter(({ result }) => result === 'pass')
-  const bad = rows.filter(({ result }) => result !== 'pass')
+  const isGood = ({ device, iccid, result }: (typeof rows)[number]) =>
+    result === 'pass' && isSure(device, iccid)
+  const good = rows.filter(isGood)
+  const bad = rows.filter((row) => !isGood(row))
   await print(TABLES[format](FIELDS, list === 'all' ? rows : list === 'passed' ? good : bad))
   messages.tell(0, `${several(rows.length, 'device')}: ${good.length} passed, ${bad.length} not passed`)
   const others = uses.filter(({ device, problem }) => device === undefined && problem === undefined)

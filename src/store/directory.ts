@@ -36,6 +36,7 @@ export {
 export { Guard } from './guard.ts'
 export {
   copyFailure,
+  disown,
   enter,
   identitiesOf,
   identityIn,

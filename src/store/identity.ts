@@ -116,6 +116,19 @@ function describe(path: string, before: readonly string[]): void {
   flushFile(path)
 }
 
+/** From now on, until `renewIdentity`, other calls take the directory for a copy. It is durable then. */
+export function disown(directory: string): void {
+  const place = join(directory, IDENTITY)
+  // A stick tells no time of birth.
+  for (const { id, before } of isOnFat(directory) ? [] : allIn(directory)) {
+    const draft = pathIn(place, `~${newTag()}`)
+    write(draft, JSON.stringify({ inode: '0', birth: '1', before }))
+    flushFile(draft)
+    rename(draft, pathIn(place, id))
+  }
+  if (exists(place)) flushDirectory(place)
+}
+
 /** Gives a directory an identity of its own, which knows those before it. There is one at any time. */
 export function renewIdentity(directory: string): void {
   const before = new Set(identitiesOf(directory))

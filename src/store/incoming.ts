@@ -126,6 +126,7 @@ export function request(directory: string, count: number): string {
     flushDirectory(pathOf(directory, DRAFT + id))
     flushDirectory(join(directory, INCOMING))
   } catch (error) {
+    release(directory, id)
     throw diskFailure(`can't write to ${directory}`, error)
   }
   return id

@@ -5,7 +5,7 @@
  */
 import * as fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { diskFailure, Failure, UsageError } from '../failure.ts'
+import { diskFailure, errnoOf, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { looking } from './listing.ts'
@@ -78,8 +78,8 @@ export function openReceipt(
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
     const status = fs.statSync(path, { throwIfNoEntry: false })
-    if (status !== undefined && !(status.isFile() && isBegun(readPart(path, 0, BEGINNING.length))))
-      throw isOther(path)
+    if (status !== undefined && (!status.isFile() || isOutput(status))) throw isOther(path)
+    if (status !== undefined && !isBegun(readPart(path, 0, BEGINNING.length))) throw isOther(path)
     fs.closeSync(patiently(() => fs.openSync(path, 'a', rights)))
     mend(path)
     const { bavail, blocks, bsize } = fs.statfsSync(path)
@@ -141,6 +141,17 @@ function readPart(path: string, at: number, length: number): string {
     return bytes.toString('latin1', 0, fs.readSync(file, bytes, 0, length, at))
   } finally {
     fs.closeSync(file)
+  }
+}
+
+/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is no file. */
+function isOutput({ dev, ino }: fs.Stats): boolean {
+  try {
+    const output = fs.fstatSync(1)
+    return output.dev === dev && output.ino === ino
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return false
   }
 }
 

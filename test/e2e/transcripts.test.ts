@@ -112,6 +112,7 @@ function named(printed: string, cwd: string): string {
     )
     .replace(/(?<="claim":")[\da-f]{20}(?=")/g, 'TAG')
     .replace(/(?<=\.incoming\/)[\da-f.]{20,}/g, 'ID')
+    .replace(/(?<="from":")[\da-f]{20}(?=")/g, 'ID')
     .replace(/(127\.0\.0\.1|localhost):\d{4,5}/g, 'ADDRESS')
     .replace(/\b[\d.]+ s\)/g, 'SECONDS)')
     .replace(RegExp(`(?<![\\w.-])${hostname()}(?![\\w.-])`, 'g'), 'HOST')

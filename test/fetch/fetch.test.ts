@@ -1,6 +1,6 @@
 /** What services and networks send, and what a `fetch` makes of it, with a real service and a real directory. */
 import '../support/after-file.ts'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory, unusedIn } from '../support/directory.ts'
@@ -52,10 +52,17 @@ describe('a cache between us and the service gives two devices one identity', ()
     const { code, stderr } = await run({ count: 5000 })
     expect(code).toBe(7)
     expect(stderr).toMatch(RegExp(`stored ${unusedIn(directory).length} of 5000 profiles`))
-    expect(errorIn(stderr)).toMatch(
-      /^the answer only repeats profiles that .* already has: other devices may have/,
-    )
+    expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which .* already has: other devices may have/)
   })
+})
+
+test('an answer that repeats a profile is no stock, also if the others have moved on', async () => {
+  const { run, directory } = await serviceThat({ faults: [{ kind: 'none' }, { kind: 'repeat' }] })
+  expect((await run({ count: 3 })).code).toBe(0)
+  for (const name of unusedIn(directory).slice(1)) rmSync(join(directory, name))
+  const { code, stderr } = await run({ count: 3 })
+  expect([code, unusedIn(directory).length]).toEqual([7, 1])
+  expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which/)
 })
 
 describe('numbers and dates in headers', () => {
@@ -116,7 +123,7 @@ describe('what is paid for is stored', () => {
     const { run, directory, asked } = await serviceThat({ faults: [twice] })
     const { code, stderr } = await run({ count: 6 })
     expect([code, unusedIn(directory).length, asked()]).toEqual([0, 6, [6, 3]])
-    expect(stderr).toContain(`left unchanged: 3 profiles already in ${directory}`)
+    expect(stderr).toContain(`stored 6 profiles in ${directory} (2 requests, `)
   })
 
   test('a broken answer that brings all that was ordered costs nothing', async () => {

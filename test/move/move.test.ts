@@ -181,6 +181,16 @@ describe('an interrupted move', () => {
     expect([names(source), names(target)]).toEqual([[], [1, 2, 3, 4].map(X)])
   })
 
+  test('goes to no other disk at the same place, and is not back there', async () => {
+    await kill()
+    renameSync(target, `${target}.gone`)
+    for (const isBack of [false, true]) {
+      mkdirSync(target, { recursive: true })
+      await expect(move({ isBack })).rejects.toThrow('profiles are in transit to another disk')
+    }
+    expect(names(source)).toContain(X(3))
+  })
+
   test('with a target that is there is not lost', async () => {
     await kill()
     await expect(move({ isLost: true })).rejects.toThrow('is not lost')

@@ -5,6 +5,7 @@ import { restore } from '../../src/restore/restore.ts'
 import {
   addResult,
   identityOf,
+  identityState,
   makeRecords,
   type Receipt,
   recordOf,
@@ -13,6 +14,7 @@ import {
 } from '../../src/store/directory.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
+import { tellsBirth } from '../support/system.ts'
 
 const file = (n: number) => `${iccid(n)}.json`
 const stored = (n: number, more = {}) => JSON.stringify({ iccid: iccid(n), profile: 'AAAA', ...more })
@@ -385,6 +387,8 @@ describe('nothing is restored', () => {
     writeFileSync(join(directory, '.devices'), '')
     expect((await restored(directory, [path])).at(-1)).toBe('disk')
     expect([identity(directory), shown(directory)]).toEqual([id, ['1', '2', '3']])
+    // Also where it was in use, and more receipts were found.
+    if (tellsBirth) expect(identityState(directory)).toBe('unused-copy')
     rmSync(join(directory, '.devices'))
     await restored(directory, [path])
     expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))

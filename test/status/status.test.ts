@@ -263,8 +263,8 @@ describe('a check with the key', () => {
 describe('the list of devices', () => {
   test('has the last result of each, and can be of those that passed, or of the others', async () => {
     const directory = await directoryFor('SN-0', 'SN-1', 'SN-2')
-    addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
     addResult(directory, 'SN-1', { result: 'fail', station: 'line-1', time: TIME })
+    addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
     addResult(directory, 'SN-2', { result: 'fail', station: 'line-1', time: TIME, note: 'no answer' })
     const all = await statusOf(directory, { list: 'all' })
     const claim = { claimStation: 'line-1', claimTime: TIME, version: 1 }
@@ -308,8 +308,8 @@ describe('the list of devices', () => {
 
 test('the history of a device is its claim and its results, in order', async () => {
   const directory = await directoryFor('SN-0', 'SN-1')
-  addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
   addResult(directory, 'SN-1', { result: 'fail', station: 'line-1', time: TIME, note: 'no answer' })
+  addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
   const { rows, said } = await statusOf(directory, { devices: ['SN-1', 'SN-0', 'SN-1'] })
   const [first, second] = [
     { device: 'SN-1', iccid: iccid(1) },
@@ -404,10 +404,6 @@ test('a device that is only recorded', async () => {
     { device: 'A', place: 'unused' },
     { device: 'B', place: null, note: 'only recorded: the profile is not here' },
   ])
-  expect(said.sort()).toEqual(
-    ['A', 'B'].map(
-      (device, n) =>
-        `device ${device} is recorded for ${iccid(n + 1)}, and no used file says so: scan it again`,
-    ),
-  )
+  // Where a backup has not got the profile, nobody can do anything.
+  expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
 })

@@ -175,6 +175,15 @@ describe('settle', () => {
     expect(said).toEqual([expect.stringContaining(`--iccid ${iccid(1)} prints it again`)])
   })
 
+  test('names nobody where another call uses what a killed one held', async () => {
+    const directory = lot(0)
+    put(directory, 1, `__${X(1)}`, { claim: 'other' })
+    put(directory, 1, `.${X(1)}~${TAG}`)
+    const { said, ...sink } = messages()
+    await settle(directory, sink)
+    expect([said, listHeld(directory)]).toEqual([[], []])
+  })
+
   test('says what a call that holds a profile has written', () => {
     const directory = lot(1)
     const claim = hold(directory, 1, 'D')

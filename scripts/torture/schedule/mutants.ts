@@ -248,7 +248,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'restore makes the records that receipts name before it settles',
     file: RESTORE,
-    text: '    await store.makeRecords(directory, planOf(directory, receipts, targets).records)\n',
+    text: '    await store.makeRecords(directory, records)\n',
     by: '',
     families: ['ext4 fresh/3 deviceD+deviceD: A?& B'],
   },

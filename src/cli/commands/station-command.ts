@@ -57,7 +57,7 @@ export class StationCommand extends BaseCommand {
     value.nameLike('./program-device'),
   )
 
-  panel = single('--panel', '<N>: how many devices the program gets at once (default: 1)', value.count)
+  panel = single('--panel', '<N>: how many devices are programmed at once (default: 1)', value.count)
 
   pass = single('--pass', '<REGEX>: the answer of a port that is a pass', pattern)
 
@@ -74,7 +74,7 @@ export class StationCommand extends BaseCommand {
 
   timeout = single('--timeout', '<S>: how long a device may take (default: 30)', value.count)
 
-  lowStock = single('--low-stock', '<N>: warn if at most N profiles are left (default: 50)', value.count)
+  lowStock = single('--low-stock', '<N>: warn if at most N profiles are left (default: 20)', value.count)
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
@@ -104,7 +104,7 @@ export class StationCommand extends BaseCommand {
       ...(isForPorts
         ? { program, pass, fail }
         : { program: findProgram(program), pass: undefined, fail: undefined }),
-      ...{ timeoutMs: Math.min((this.timeout ?? 30) * 1000, LONGEST_MS), lowStock: this.lowStock ?? 50 },
+      ...{ timeoutMs: Math.min((this.timeout ?? 30) * 1000, LONGEST_MS), lowStock: this.lowStock ?? 20 },
       // Modems want CR and LF behind a command.
       frame: [before, `${behind}${send === undefined ? '\n' : '\r\n'}`],
     }
@@ -132,10 +132,13 @@ function hasTwice(ports: readonly string[]): boolean {
   return new Set(ports.map(nameOf)).size < ports.length
 }
 
+/** Some shells find what can't be run, too. */
+const FIND = 'command -v -- "$0" && test -x "$(command -v -- "$0")"'
+
 /** Finds a program as the shell does. @returns its path @throws {UsageError} */
 function findProgram(name: string): string {
   if (isWindows && existsSync(name)) return name
-  const [shell = '', ...words] = isWindows ? ['where', name] : ['sh', '-c', 'command -v -- "$0"', name]
+  const [shell = '', ...words] = isWindows ? ['where', name] : ['sh', '-c', FIND, name]
   const { status, stdout } = spawnSync(shell, words, { encoding: 'utf8' })
   if (status === 0) return stdout.split(/[\r\n]/)[0] ?? name
   const hint = existsSync(name)
