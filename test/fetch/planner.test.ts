@@ -128,6 +128,8 @@ describe('what is tried again', () => {
       Array.from({ length: count }).reduce<Plan>((now) => failure(now), from)
     expect([5, 6].map((count) => isWorthAnotherTry(broke(count, plan()), broken, 1))).toEqual([true, false])
     expect(isWorthAnotherTry(broke(5, answer(broke(2, plan()))), broken, 1)).toBe(true)
+    const five = broke(5, plan())
+    expect(isWorthAnotherTry(failure(five, five, unsent), broken, 1)).toBe(true)
   })
 
   test('what costs nothing, for half a minute, or for two minutes once it has worked', () => {

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { type HandedOut, handOut, type Order, PrintFailure } from '../../src/next/next.ts'
@@ -181,6 +181,17 @@ describe('the profile that the call names', () => {
     await expect(next({ iccid: iccid(9) })).rejects.toMatchObject({ message: /^no profile/ })
   })
 
+  test('is not printed if another call was first to take it: it may be for another device', async () => {
+    const hold = () => {
+      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(1)}~`)) ?? ''
+      const [, tag] = held.split('~')
+      mkdirSync(join(directory, `.!${tag}`))
+      rmSync(join(directory, `.~${tag}`))
+      renameSync(join(directory, held), join(directory, `__${X(1)}`))
+    }
+    await expect(next({ iccid: iccid(1), hold })).rejects.toMatchObject({ message: /^another call/ })
+  })
+
   test('that is damaged says why, and stays', async () => {
     writeFileSync(join(directory, X(1)), '{')
     await expect(next({ iccid: iccid(1) })).rejects.toMatchObject({ outcome: 'unusable' })
@@ -203,6 +214,14 @@ describe('what can not be printed', () => {
       `claimed and may have been printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
       `claimed but not printed: ${iccid(2)} (${join(directory, `__${X(2)}`)})`,
     ])
+  })
+
+  test('is named also if the call fails between the first profile and the second', async () => {
+    const hold = () => void mkdirSync(join(directory, `__${X(2)}`))
+    await expect(next({ count: 2, hold })).rejects.toMatchObject({
+      outcome: 'disk',
+      message: expect.stringContaining(`claimed but not printed: ${iccid(1)} `),
+    })
   })
 
   test('leaves the mark that status and the next call read', async () => {

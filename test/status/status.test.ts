@@ -79,7 +79,7 @@ async function directoryFor(...devices: string[]): Promise<string> {
   return directory
 }
 
-const ORDER = JSON.stringify({ source: 'ab', from: '/mnt/stick', names: [X(1), X(9)] })
+const ORDER = JSON.stringify({ source: 'ab', from: '/mnt/stick', names: [X(1), X(3), X(9)] })
 const REQUEST = JSON.stringify({ count: 50, station: 'line-2', time: TIME })
 
 /** A profile in each place that there is. */
@@ -228,6 +228,10 @@ describe('a check with the key', () => {
       outcome: 'key',
     })
     writeFileSync(join(directory, X(1)), '{}')
+    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
+    // A profile that a device would reject was decrypted: the key is not the wrong one.
+    addProfile(directory, plainProfile(1), { k: 'short' })
+    writeFileSync(join(directory, X(2)), JSON.stringify({ iccid: iccid(2), profile: 'AAAA' }))
     expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
   })
 
