@@ -63,7 +63,8 @@ test('the last result stays the last one if the clock of a station is behind, an
   addResult(directory, 'D', result('2026-11-26T10:00:01.000Z', 'pass'))
   addResult(directory, 'D', result('2026-11-26T10:00:00.000Z', 'fail'))
   const [hash = ''] = readdirSync(join(directory, '.devices'))
-  mkdirSync(join(directory, '.devices', '@eaDir'))
+  for (const name of ['@eaDir', '~dead']) mkdirSync(join(directory, '.devices', name))
+  writeFileSync(join(directory, '.devices', '~dead', iccid(2)), '{"device":"E"}')
   for (const name of ['.DS_Store', 'r1-x']) writeFileSync(join(directory, '.devices', hash, name), 'x')
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['pass', 'fail'])
   // What a receipt brings back has its own place.
