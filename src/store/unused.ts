@@ -61,7 +61,7 @@ export class Unused {
   #nextListed(): string | undefined {
     for (; this.#at < this.#listed; this.#at = this.#firstFrom(this.#at)) {
       const name = this.#nameAt(this.#at)
-      if (this.#isThere(this.#at++) && !this.#tried.has(name)) return name
+      if (this.#isThere(this.#at++)) return name
     }
     this.#list = NO_LIST
     return undefined
