@@ -1,5 +1,5 @@
 /** What is in a directory, by its names alone. A list of a directory that is opened for it is fresh, on every file system. */
-import { opendirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { namesIn } from './files.ts'
 import { type Held, iccidOf, isUsed, parseAside, parseHeld } from './names.ts'
@@ -18,34 +18,31 @@ export interface Listing {
 
 /** What a directory has now. */
 export function look(directory: string): Listing {
-  return looking(directory, () => parse(namesOf(directory)))
+  return looking(directory, () => parse(readdirSync(directory)))
 }
 
-function parse(names: Iterable<string>): Listing {
-  const [unused, used, held, aside, others] = [[], [], [], [], []] as [
-    string[],
-    string[],
-    Held[],
-    string[],
-    string[],
-  ]
+function parse(names: readonly string[]): Listing {
+  const [used, aside, others] = [[], [], []] as [string[], string[], string[]]
+  const held: Held[] = []
+  const unused = new Map<string, string>()
+  // A filler F at the end of an ICCID does not make it another profile.
+  const known = new Set<string | undefined>()
   for (const name of names) {
-    if (isUsed(name)) used.push(name.slice(2))
-    else if (iccidOf(name) !== undefined) unused.push(name)
-    else {
-      const own = parseHeld(name)
-      const put = parseAside(name)
+    const iccid = iccidOf(name)
+    if (iccid === undefined) {
+      const [own, put] = [parseHeld(name), parseAside(name)]
       if (own !== undefined) held.push(own)
       else if (put !== undefined) aside.push(put)
       else others.push(name)
-    }
+      known.add(iccidOf(own?.name ?? put ?? ''))
+    } else if (isUsed(name)) {
+      used.push(name.slice(2))
+      known.add(iccid)
+    } else unused.set(name, iccid)
   }
-  // A filler F at the end of an ICCID does not make it another profile.
-  const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
-  const free = unused.sort().filter((name) => {
-    const iccid = iccidOf(name)
-    const isNew = !known.has(iccid)
-    known.add(iccid)
+  const free = [...unused.keys()].sort().filter((name) => {
+    const isNew = !known.has(unused.get(name))
+    known.add(unused.get(name))
     return isNew
   })
   return { unused: free, used: used.sort(), held, aside, others }
@@ -65,16 +62,6 @@ export function knownIn(directory: string): Set<string> {
     if (iccid !== undefined) known.add(iccid)
   }
   return known
-}
-
-/** Some at a time: a list of a million names takes long to be made at once. */
-function* namesOf(directory: string): Generator<string> {
-  const opened = opendirSync(directory, { bufferSize: 1024 })
-  try {
-    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name
-  } finally {
-    opened.closeSync()
-  }
 }
 
 /** The most names that are told to a person. */

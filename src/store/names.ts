@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { sep } from 'node:path'
-import { iccidDigits } from '../profile/iccid.ts'
 
 export const CLAIMS = '.claims'
 export const DEVICES = '.devices'
@@ -27,15 +26,14 @@ export const usedName = (name: string): string => USED + name
 
 export const asideName = (name: string): string => name + ASIDE
 
-/** Whether a name is that of an unused profile, and in the listing of names, of which ICCID. */
-const unusedIccid = (name: string): string | undefined =>
-  name.endsWith(ENDING) ? iccidDigits(name.slice(0, -ENDING.length)) : undefined
+/** 18 to 20 digits (ITU-T E.118), which a filler F may follow (TS 102 221 13.2). */
+const PROFILE = /^(?:__)?(\d{18,20})[Ff]?\.json$/
 
 /** @returns the digits of X or __X, without a filler; undefined for any other name */
-export const iccidOf = (name: string): string | undefined =>
-  unusedIccid(name.startsWith(USED) ? name.slice(USED.length) : name)
+export const iccidOf = (name: string): string | undefined => PROFILE.exec(name)?.[1]
 
-export const isUsed = (name: string): boolean => name.startsWith(USED) && iccidOf(name) !== undefined
+/** Whether the name of a profile, X or __X, is that of a used one. */
+export const isUsed = (name: string): boolean => name.startsWith(USED)
 
 /** A profile that a call or a move holds. */
 export interface Held {
@@ -53,13 +51,13 @@ const HELD = /^\.(\d+[Ff]?\.json)~((?:[0-9a-f]{20}\.[0-9a-f]{20}\+)?[0-9a-f]{20}
 
 export function parseHeld(name: string): Held | undefined {
   const [, profile = '', tag = ''] = HELD.exec(name) ?? []
-  if (unusedIccid(profile) === undefined) return undefined
+  if (iccidOf(profile) === undefined) return undefined
   return { name: profile, tag, move: tag.includes('+') ? tag.slice(0, tag.indexOf('+')) : undefined }
 }
 
 export function parseAside(name: string): string | undefined {
   const own = name.endsWith(ASIDE) ? name.slice(0, -ASIDE.length) : ''
-  return unusedIccid(own) === undefined ? undefined : own
+  return iccidOf(own) === undefined || isUsed(own) ? undefined : own
 }
 
 export const stagedName = (id: string, by: string, name: string): string => `.${id}@${by}~${name}`

@@ -3,7 +3,21 @@
  * profiles. A line is appended when `__X` is durable, and before anything is printed. A backup does not know what happened
  * after it; the receipts of all stations do.
  */
-import * as fs from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
@@ -77,12 +91,12 @@ export function openReceipt(
     throw new UsageError(`${path}: a receipt can't have the name of a profile`, OTHER_HINT)
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
-    const status = fs.statSync(path, { throwIfNoEntry: false })
+    const status = statSync(path, { throwIfNoEntry: false })
     if (status !== undefined && (!status.isFile() || isOutput(status))) throw isOther(path)
     if (status !== undefined && !isBegun(readPart(path, 0, BEGINNING.length))) throw isOther(path)
-    fs.closeSync(patiently(() => fs.openSync(path, 'a', rights)))
+    closeSync(patiently(() => openSync(path, 'a', rights)))
     mend(path)
-    const { bavail, blocks, bsize } = fs.statfsSync(path)
+    const { bavail, blocks, bsize } = statfsSync(path)
     if (blocks > 0 && bavail * bsize < count * USUAL_LINE)
       throw new Failure('disk', `not enough disk space for the receipt ${path}`, 'make room on the disk')
     // A power cut could take the name of a new file, and all that was appended with it.
@@ -105,12 +119,12 @@ function append(path: string, receipts: readonly Receipt[]): void {
   )
   mend(path)
   // The file is not made again: where a stick was, there may be a directory of another disk.
-  const file = patiently(() => fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_APPEND))
+  const file = patiently(() => openSync(path, constants.O_WRONLY | constants.O_APPEND))
   try {
-    fs.writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
-    fs.fsyncSync(file)
+    writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+    fsyncSync(file)
   } finally {
-    fs.closeSync(file)
+    closeSync(file)
   }
 }
 
@@ -120,15 +134,15 @@ function append(path: string, receipts: readonly Receipt[]): void {
  */
 function mend(path: string): void {
   for (;;) {
-    const { size } = fs.statSync(path)
+    const { size } = statSync(path)
     const text = readPart(path, Math.max(0, size - LONGEST_LINE), LONGEST_LINE)
     const last = text.slice(text.lastIndexOf('\n') + 1)
     if (last === '') return
-    if (parseReceipt(last) !== undefined) fs.writeFileSync(path, '\n', { flag: 'a' })
+    if (parseReceipt(last) !== undefined) writeFileSync(path, '\n', { flag: 'a' })
     else if (!isTorn(last)) throw isOther(path)
     else {
       pause(TORN_MS)
-      if (fs.statSync(path).size === size) fs.truncateSync(path, size - last.length)
+      if (statSync(path).size === size) truncateSync(path, size - last.length)
     }
   }
 }
@@ -136,18 +150,18 @@ function mend(path: string): void {
 /** As latin1: a character of several bytes may be torn, too. */
 function readPart(path: string, at: number, length: number): string {
   const bytes = Buffer.alloc(length)
-  const file = patiently(() => fs.openSync(path, 'r'))
+  const file = patiently(() => openSync(path, 'r'))
   try {
-    return bytes.toString('latin1', 0, fs.readSync(file, bytes, 0, length, at))
+    return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, at))
   } finally {
-    fs.closeSync(file)
+    closeSync(file)
   }
 }
 
 /** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is no file. */
-function isOutput({ dev, ino }: fs.Stats): boolean {
+function isOutput({ dev, ino }: Stats): boolean {
   try {
-    const output = fs.fstatSync(1)
+    const output = fstatSync(1)
     return output.dev === dev && output.ino === ino
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
@@ -174,17 +188,17 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 
 /** In a directory and all below it, every file that begins as a receipt: archives give them other names. */
 function filesAt(path: string): string[] {
-  if (!fs.statSync(path).isDirectory()) return [path]
-  const all = fs.readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
+  if (!statSync(path).isDirectory()) return [path]
+  const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
   const files = all.filter(
-    (each) => fs.statSync(each).isFile() && readPart(each, 0, BEGINNING.length) === BEGINNING,
+    (each) => statSync(each).isFile() && readPart(each, 0, BEGINNING.length) === BEGINNING,
   )
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
 
 function readFile(path: string, all: Receipt[]): void {
-  const bytes = fs.readFileSync(path)
+  const bytes = readFileSync(path)
   for (let at = 0, number = 1; at < bytes.length; number++) {
     const newline = bytes.indexOf('\n', at)
     const end = newline < 0 ? bytes.length : newline
