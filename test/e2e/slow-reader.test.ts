@@ -98,7 +98,7 @@ test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been pr
   pipe.close()
   expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
   expect(stderr).toMatch(
-    /^softsim: error: claimed and may have been printed: \d+ \(.*\): interrupted\n.*--iccid \d+\n$/,
+    /^softsim: error: claimed and may have been printed: \d+ \(.*\): interrupted\n.*--iccid and its ICCID.*\n$/,
   )
 })
 

@@ -55,11 +55,11 @@ describe('any profiles', () => {
   test('are all or none', async () => {
     await expect(next({ count: 5 })).rejects.toMatchObject({
       outcome: 'no-profiles',
-      message: /at most 4 of 5/,
+      message: expect.stringMatching(/at most 4 of 5/),
     })
     expect(unusedIn(directory)).toHaveLength(4)
     expect(await next({ count: 4 })).toHaveLength(4)
-    await expect(next()).rejects.toMatchObject({ hint: /all profiles in it are used/ })
+    await expect(next()).rejects.toMatchObject({ hint: expect.stringMatching(/all profiles in it are used/) })
   })
 
   test('leave out what is damaged, does not decrypt or would be rejected, and name it', async () => {
@@ -99,7 +99,9 @@ describe('any profiles', () => {
 
   test('in a directory that is not there, or has none, are told with what to do', async () => {
     await expect(next({ directory: '/nowhere' })).rejects.toMatchObject({ outcome: 'no-profiles' })
-    await expect(next({ directory: directoryOf([]) })).rejects.toMatchObject({ message: /no unused profile/ })
+    await expect(next({ directory: directoryOf([]) })).rejects.toMatchObject({
+      message: expect.stringMatching(/no unused profile/),
+    })
   })
 
   test('are not claimed after a signal', async () => {
@@ -121,7 +123,7 @@ describe('the profile of a device', () => {
     await expect(next({ devices: ['SN-1'], isNew: true })).rejects.toMatchObject({ outcome: 'has-profile' })
     await expect(next({ devices: ['sn-01'] })).rejects.toMatchObject({
       outcome: 'usage',
-      message: /SN-1 .* sn-01/,
+      message: expect.stringMatching(/SN-1 .* sn-01/),
     })
     expect(await next({ devices: ['sn-01'], isNew: true })).toEqual(numbers(2))
     expect(said).toEqual(['device sn-01 is taken for another one than SN-1'])
@@ -139,10 +141,15 @@ describe('the profile of a device', () => {
   test('that is gone, or that another one has, is none', async () => {
     await next({ devices: ['D'] })
     rmSync(join(directory, `__${X(1)}`))
-    await expect(next({ devices: ['D'] })).rejects.toMatchObject({ outcome: 'unusable', message: /gone/ })
+    await expect(next({ devices: ['D'] })).rejects.toMatchObject({
+      outcome: 'unusable',
+      message: expect.stringMatching(/gone/),
+    })
     addProfile(directory, plainProfile(1))
     renameSync(join(directory, X(1)), join(directory, `__${X(1)}`))
-    await expect(next({ devices: ['D'] })).rejects.toMatchObject({ message: /somebody has it/ })
+    await expect(next({ devices: ['D'] })).rejects.toMatchObject({
+      message: expect.stringMatching(/somebody has it/),
+    })
   })
 
   test('is not lost when its claim is killed before the decision', async () => {
@@ -166,7 +173,7 @@ describe('the profile that the call names', () => {
     await next({ devices: ['D'] })
     await expect(next({ devices: ['D'], iccid: iccid(2) })).rejects.toMatchObject({ outcome: 'has-profile' })
     await expect(next({ devices: ['E'], iccid: iccid(1) })).rejects.toMatchObject({
-      message: /device D has it/,
+      message: expect.stringMatching(/device D has it/),
     })
     expect(usedIn(directory)).toHaveLength(1)
   })
@@ -175,10 +182,16 @@ describe('the profile that the call names', () => {
     begin(claimant(directory), X(1), undefined)
     expect(await next({ iccid: iccid(1) })).toEqual(numbers(1))
     renameSync(join(directory, X(2)), join(directory, `.${X(2)}~${MOVE}`))
-    await expect(next({ iccid: iccid(2) })).rejects.toMatchObject({ message: /in transit/ })
+    await expect(next({ iccid: iccid(2) })).rejects.toMatchObject({
+      message: expect.stringMatching(/in transit/),
+    })
     renameSync(join(directory, X(3)), join(directory, `${X(3)}.aside`))
-    await expect(next({ iccid: iccid(3) })).rejects.toMatchObject({ message: /put aside/ })
-    await expect(next({ iccid: iccid(9) })).rejects.toMatchObject({ message: /^no profile/ })
+    await expect(next({ iccid: iccid(3) })).rejects.toMatchObject({
+      message: expect.stringMatching(/put aside/),
+    })
+    await expect(next({ iccid: iccid(9) })).rejects.toMatchObject({
+      message: expect.stringMatching(/^no profile/),
+    })
   })
 
   test('is not printed if another call was first to take it: it may be for another device', async () => {
@@ -189,7 +202,9 @@ describe('the profile that the call names', () => {
       rmSync(join(directory, `.~${tag}`))
       renameSync(join(directory, held), join(directory, `__${X(1)}`))
     }
-    await expect(next({ iccid: iccid(1), hold })).rejects.toMatchObject({ message: /^another call/ })
+    await expect(next({ iccid: iccid(1), hold })).rejects.toMatchObject({
+      message: expect.stringMatching(/^another call/),
+    })
   })
 
   test('that is damaged says why, and stays', async () => {
@@ -207,8 +222,10 @@ describe('what can not be printed', () => {
     }
     await expect(next({ count: 2 }, failing)).rejects.toMatchObject({
       outcome: 'disk',
-      message: /may have been printed: 2 profiles, listed above: the reader closed the pipe/,
-      hint: new RegExp(`--iccid ${iccid(1)}, --iccid ${iccid(2)}`),
+      message: expect.stringMatching(
+        /may have been printed: 2 profiles, listed above: the reader closed the pipe/,
+      ),
+      hint: expect.stringContaining('--iccid and its ICCID'),
     })
     expect(said).toEqual([
       `claimed and may have been printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
@@ -227,7 +244,7 @@ describe('what can not be printed', () => {
   test('leaves the mark that status and the next call read', async () => {
     const failing = () => Promise.reject(new PrintFailure(0, new Error('x')))
     await expect(next({ devices: ['D'] }, failing)).rejects.toMatchObject({
-      hint: /run the same command again/,
+      hint: expect.stringMatching(/run the same command again/),
     })
     expect(await next({ devices: ['D'] })).toEqual(numbers(1))
   })
