@@ -117,8 +117,9 @@ export function isOutputClosed(): boolean {
  * where messages appear.
  */
 export function isOnScreen(): boolean {
-  const [output, error] = [fstatSync(1), fstatSync(2)]
-  return output.isCharacterDevice() && output.rdev === error.rdev && isTerminal(1) && isTerminal(2)
+  if (!isTerminal(1) || !isTerminal(2)) return false
+  // Windows has one console, and can't describe everything that is open.
+  return process.platform === 'win32' || fstatSync(1).rdev === fstatSync(2).rdev
 }
 
 /**
