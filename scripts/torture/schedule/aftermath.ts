@@ -35,9 +35,9 @@ export interface After {
   readonly more: readonly string[]
 }
 
-/** Whether a killed call has left the guard of a profile, which nobody gets then for an hour. */
-export const isGuarded = ({ outcome, error }: Result): boolean =>
-  outcome === 'disk' && error.includes('other calls hold')
+/** Whether a call that stands still or was killed has the guard of a profile, which nobody gets then for an hour. */
+export const isGuarded = ({ kind }: World, { outcome, error }: Result): boolean =>
+  /^(handles|held|smb|sshfs)$/.test(kind.name) && outcome === 'disk' && error.includes('other calls hold')
 
 /** The different moves of all calls. */
 function movesOf({ calls, start }: Schedule): Move[] {
@@ -110,7 +110,7 @@ async function aftermath(before: World, schedule: Schedule, receipts: readonly s
   for (let times = 0; times < 2; times++) {
     world.now += RUBBISH_MS
     // The guard of a killed call is rubbish by now.
-    if (times === 0 && asked.some(({ what, result }) => what === 'move' && isGuarded(result)))
+    if (times === 0 && asked.some(({ what, result }) => what === 'move' && isGuarded(world, result)))
       more.push(...(await moveAgain(world, program, schedule, ask)))
     await ask('settle', '', program.settle(lots))
   }

@@ -115,7 +115,7 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
   if (TROUBLE.includes(outcome)) {
     // A list that is old over sshfs says that an order is still there; a call that stands still or was killed has a guard.
     const isOld = schedule.kind === 'sshfs' && error.includes("can't be read")
-    if (!faults.hasLongNap && !isOld && !isGuarded(result)) yield wrong('nothing failed')
+    if (!faults.hasLongNap && !isOld && !isGuarded(world, result)) yield wrong('nothing failed')
     return
   }
   // A move takes what it gets, and the next one of the same call may find nothing. While a call stands still that has the
@@ -290,7 +290,7 @@ function* failedLater(whole: Whole): Generator<Violation> {
     const isFine = outcome === 'done' || (what !== 'iccid' && outcome === 'no-profiles')
     const isExpected =
       (what === 'device' && isMistake(schedule, what, outcome)) ||
-      isGuarded(result) ||
+      isGuarded(world, result) ||
       (world.backup !== undefined && error.includes('its file is gone')) ||
       (outcome === 'unusable' && isContradiction(whole))
     if (!isFine && !isExpected) yield { rule: 'after', what: `${what} ${whose}: ${outcome}, ${error}` }
