@@ -96,7 +96,6 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   store.expectOrder(move.target)
   // An order that outlasts an identity would be nobody's.
   for (const each of [move.source, move.target]) store.flushDirectory(each)
-  store.noteTarget(move.source, { id, to: resolve(move.target) })
   store.putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)

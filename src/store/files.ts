@@ -56,6 +56,9 @@ function ifThere<T>(action: () => T): T | undefined {
   }
 }
 
+/** Whether an error says that somebody has taken a file away. Over NFS, what another client has removed is stale. */
+export const isGone = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')
+
 /** Also a broken link: nothing can be created there. */
 export const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
@@ -281,8 +284,8 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
       file = patiently(() => openSync(path, TO_FLUSH))
       await flush(file).catch(ignoreIfUnable)
     } catch (error) {
-      // Over NFS, a file that another client has removed is stale. No look says more: it may be old.
-      if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')) throw error
+      // No look says more: it may be old.
+      if (!mayBeGone || !isGone(error)) throw error
     } finally {
       if (file !== undefined) closeSync(file)
     }

@@ -15,6 +15,7 @@ import {
   flushDirectory,
   flushFile,
   flushFiles,
+  isGone,
   isOnFat,
   make,
   namesIn,
@@ -82,7 +83,7 @@ export const isOpen = (directory: string, id: string): boolean =>
   readdirSync(join(directory, INCOMING)).includes(id) &&
   (!isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER)))
 
-/** Before an order is noted elsewhere, so that whoever looks for it finds whether it is there. */
+/** Makes the place of orders, to be flushed before there is one: another call may act on an order as soon as it has its name. */
 export const expectOrder = (directory: string): string => make(join(directory, INCOMING))
 
 /** What was put aside. */
@@ -264,7 +265,8 @@ export async function give(
     flushDirectory(directory)
   } catch (error) {
     for (const path of paths) remove(path)
-    if (isFinishedBy(error) && !isOpen(directory, id)) return undefined
+    // Somebody else may have finished it meanwhile.
+    if (isGone(error) && !isOpen(directory, id)) return undefined
     throw error
   }
   const decided = decideGiven(directory, id, { by, items })
@@ -285,13 +287,10 @@ function decideGiven(directory: string, id: string, given: Given): Given | undef
       if (exists(draft)) drop(draft, 'list')
     }
   } catch (error) {
-    if (!isFinishedBy(error)) throw error
+    if (!isGone(error)) throw error
   }
   return givenIn(directory, id)
 }
-
-/** Errors of what somebody else has finished meanwhile, and taken away. */
-const isFinishedBy = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')
 
 /**
  * Gives each profile its name, unless it is used. It is durable then.

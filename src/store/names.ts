@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { sep } from 'node:path'
+import { ICCID } from '../profile/iccid.ts'
 
 export const CLAIMS = '.claims'
 export const DEVICES = '.devices'
@@ -26,8 +27,7 @@ export const usedName = (name: string): string => USED + name
 
 export const asideName = (name: string): string => name + ASIDE
 
-/** 18 to 20 digits (ITU-T E.118), which a filler F may follow (TS 102 221 13.2). */
-const PROFILE = /^(?:__)?(\d{18,20})[Ff]?\.json$/
+const PROFILE = RegExp(`^(?:${USED})?${ICCID}${ENDING.replace('.', '[.]')}$`)
 
 /** @returns the digits of X or __X, without a filler; undefined for any other name */
 export const iccidOf = (name: string): string | undefined => PROFILE.exec(name)?.[1]

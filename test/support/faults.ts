@@ -40,7 +40,6 @@ export type Fault = { times?: number } & (
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
   | { kind: 'short'; by: number } // allocates fewer than asked
-  | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
   | { kind: 'dressed'; headers?: Record<string, string>; before?: string } // allocates; the answer has these headers, and this first
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these

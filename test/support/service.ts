@@ -5,7 +5,6 @@ import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
 import {
   type Answer,
   type Fault,
@@ -109,8 +108,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       const body = Buffer.concat([Buffer.from(before), answer.body])
       return { ...answer, headers: { ...JSON_TYPE, ...headers }, body }
     }
-    if (fault.kind !== 'gzip') return answer
-    return { ...answer, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(answer.body) }
+    return answer
   }
 
   const send = async (res: ServerResponse, received: ReceivedRequest, answer: Answer, fault: Fault) => {
