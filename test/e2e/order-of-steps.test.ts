@@ -122,6 +122,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
       'flush T/.incoming',
       'flush T',
       'flush T/.incoming',
+      'flush S/.outgoing',
       'rename S/X S/.X~ID+TAG',
       'flush S',
       'flush T/.ID@TAG~X',
