@@ -10,19 +10,7 @@ import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
 import type { Messages } from '../words.ts'
 import { type DeviceRecord, decideRecords, draftRecord, makeRecords } from './devices.ts'
-import {
-  exists,
-  flushDirectory,
-  flushFiles,
-  makeNew,
-  patiently,
-  read,
-  readText,
-  remove,
-  removeEmpty,
-  rename,
-  write,
-} from './files.ts'
+import * as files from './files.ts'
 import { Guard } from './guard.ts'
 import { listHeld } from './listing.ts'
 import {
@@ -69,10 +57,10 @@ const PAUSE_MS = 20
  * @returns false if it is gone, or if it was rubbish beside a used file
  */
 export function hold({ unused, used, held }: Places): boolean {
-  if (!rename(unused, held)) return false
-  if (!exists(used)) return true
+  if (!files.rename(unused, held)) return false
+  if (!files.exists(used)) return true
   // Somebody has put it back. Only this call has it, and it goes.
-  remove(held)
+  files.remove(held)
   return false
 }
 
@@ -95,8 +83,8 @@ export function begin(
   device: string | undefined,
 ): Claim | undefined {
   const path = pathIn(directory, name)
-  if (!exists(path) || !guard.isOn(name)) return undefined
-  const stored = readText(path)
+  if (!files.exists(path) || !guard.isOn(name)) return undefined
+  const stored = files.readText(path)
   if (stored === undefined) return undefined
   parseStored(stored, name)
   const owner = parseUsed(stored)?.device
@@ -110,14 +98,14 @@ export function begin(
     ...(device !== undefined && { device }),
     claim: tag,
   })
-  write(places.draft, text)
+  files.write(places.draft, text)
   try {
     if (hold(places)) return { name, tag, iccid: iccidOf(name) ?? '', stored, text, device, places }
   } catch (error) {
-    remove(places.draft)
+    files.remove(places.draft)
     throw error
   }
-  remove(places.draft)
+  files.remove(places.draft)
   return undefined
 }
 
@@ -130,11 +118,11 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   if (claims.length === 0) return
   const devices = claims.filter(({ device }) => device !== undefined)
   const drafts = new Map(devices.map((each) => [each, draftRecord(directory, recordFor(each))]))
-  await flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)
+  await files.flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)
   const signed = claims.filter(({ places }) => sign(places))
   const forDevices = signed.filter((each) => drafts.has(each))
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
-  if (forDevices.length > 0) flushDirectory(directory)
+  if (forDevices.length > 0) files.flushDirectory(directory)
   const paths = forDevices.map((each) => drafts.get(each) ?? '')
   const records = await decideRecords(directory, forDevices.map(recordFor), paths)
   const denied = new Set(forDevices.filter(({ iccid }, at) => records[at] !== iccid))
@@ -143,9 +131,9 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
     place(each.places)
     used.push(each)
   }
-  if (recorded.length > 0) flushDirectory(directory)
+  if (recorded.length > 0) files.flushDirectory(directory)
   // Somebody else may have finished it, and then it says the same.
-  const lost = recorded.filter(({ places, tag }) => parseUsed(read(places.used))?.claim !== tag)
+  const lost = recorded.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
   for (const each of lost) used.splice(used.indexOf(each), 1)
   await giveBack(
     directory,
@@ -160,14 +148,14 @@ const recordFor = ({ device = '', iccid }: Claim): DeviceRecord => ({ device, ic
  * @throws the system error, if neither is so
  */
 function sign({ draft, decision }: Places): boolean {
-  return patiently(() => {
+  return files.patiently(() => {
     try {
       renameSync(draft, decision)
       return true
     } catch (error) {
       // Whatever the error says: what is there decides.
       const decided = textOf(decision)
-      if (decided === undefined && errnoOf(error) !== 'ENOENT' && exists(draft)) throw error
+      if (decided === undefined && errnoOf(error) !== 'ENOENT' && files.exists(draft)) throw error
       return decided !== undefined && decided !== 'void'
     }
   })
@@ -176,7 +164,7 @@ function sign({ draft, decision }: Places): boolean {
 /** The text of a decision: `void` if it is a directory, undefined if there is none. */
 function textOf(decision: string): string | undefined {
   try {
-    return read(decision)
+    return files.read(decision)
   } catch (error) {
     if (errnoOf(error) === 'EISDIR') return 'void'
     // On Windows, a directory can't be opened. It may be gone by now.
@@ -189,13 +177,13 @@ function textOf(decision: string): string | undefined {
 
 /** Whoever decides, or finishes it for a killed call, does the same. */
 function place({ decision, used }: Places): void {
-  rename(decision, used)
+  files.rename(decision, used)
 }
 
 /** Removes what claims that are used, durable and printed have left. It does no harm if that stays. */
 export function clear(claims: readonly Pick<Claim, 'places'>[]): void {
   try {
-    for (const { places } of claims) remove(places.held)
+    for (const { places } of claims) files.remove(places.held)
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }
@@ -226,25 +214,25 @@ export async function giveBack(
 async function voidOrFinish(directory: string, guard: Guard, held: Held | Claim): Promise<Used | undefined> {
   const places = placesOf(directory, held)
   // Only its own call renames a draft: what that has removed is void, also on a full disk.
-  if ('places' in held && remove(places.draft)) {
+  if ('places' in held && files.remove(places.draft)) {
     letGo(guard, held.name, places)
-    removeEmpty(places.decision)
+    files.removeEmpty(places.decision)
     return undefined
   }
-  if (!patiently(() => makeNew(places.decision))) {
+  if (!files.patiently(() => files.makeNew(places.decision))) {
     const decided = textOf(places.decision)
     // Somebody else is at it.
     if (decided === undefined) return undefined
     if (decided !== 'void') return finish(directory, guard, held, decided)
   }
-  const used = parseUsed(read(places.used))
+  const used = parseUsed(files.read(places.used))
   if (used?.claim === held.tag) {
-    removeEmpty(places.decision)
+    files.removeEmpty(places.decision)
     return used
   }
-  remove(places.draft)
+  files.remove(places.draft)
   letGo(guard, held.name, places)
-  removeEmpty(places.decision)
+  files.removeEmpty(places.decision)
   return undefined
 }
 
@@ -252,7 +240,7 @@ async function voidOrFinish(directory: string, guard: Guard, held: Held | Claim)
 export function letGo(guard: Guard, name: string, { held, unused }: Pick<Places, 'held' | 'unused'>): void {
   // Others look at its name for a moment only. The guard of a killed call is rubbish after an hour: then it is given back.
   for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)
-  if (guard.isOn(name)) rename(held, unused)
+  if (guard.isOn(name)) files.rename(held, unused)
 }
 
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */
@@ -261,16 +249,16 @@ async function finish(directory: string, guard: Guard, held: Held, text: string)
   const used = parseUsed(text)
   const iccid = iccidOf(held.name) ?? ''
   // What is concluded from is durable first, whoever made it.
-  flushDirectory(directory)
-  await flushFiles([places.decision], true)
+  files.flushDirectory(directory)
+  await files.flushFiles([places.decision], true)
   const records = used?.device === undefined ? [] : [{ device: used.device, iccid }]
   if ((await makeRecords(directory, records)).some((recorded) => recorded !== iccid)) {
-    remove(places.decision)
+    files.remove(places.decision)
     letGo(guard, held.name, places)
     return undefined
   }
   place(places)
-  flushDirectory(directory)
+  files.flushDirectory(directory)
   return used
 }
 
@@ -286,7 +274,7 @@ export async function settle(directory: string, messages: Pick<Messages, 'warn'>
   const left = before.filter(({ tag }) => now.has(tag))
   for (const { held, used } of await giveBack(directory, left)) {
     messages.warn(perhapsNotPrinted(held, used))
-    remove(placesOf(directory, held).held)
+    files.remove(placesOf(directory, held).held)
   }
 }
 

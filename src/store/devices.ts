@@ -6,19 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import {
-  decide,
-  drop,
-  exists,
-  flushDirectories,
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  namesIn,
-  prepare,
-  read,
-  write,
-} from './files.ts'
+import * as files from './files.ts'
 import { DEVICES, fieldsOf, newTag } from './names.ts'
 
 export interface DeviceRecord {
@@ -60,10 +48,10 @@ const placesOf = (directory: string, device: string): readonly [string, string] 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
 /** What is recorded at a place. */
-function recordAt(place: string, names = namesIn(place)): DeviceRecord | undefined {
+function recordAt(place: string, names = files.namesIn(place)): DeviceRecord | undefined {
   const iccid = names.find(isIccid)
   if (iccid === undefined) return undefined
-  const { device } = fieldsOf(read(join(place, iccid)))
+  const { device } = fieldsOf(files.read(join(place, iccid)))
   return typeof device === 'string' ? { device, iccid } : undefined
 }
 
@@ -87,7 +75,8 @@ export function twinOf(directory: string, device: string): string | undefined {
 
 /** The places of all devices. Other programs may have put something else there. */
 const placesIn = (directory: string): string[] =>
-  namesIn(join(directory, DEVICES))
+  files
+    .namesIn(join(directory, DEVICES))
     .filter((name) => !name.startsWith('~'))
     .map((name) => join(directory, DEVICES, name))
 
@@ -100,7 +89,7 @@ export const records = (directory: string): DeviceRecord[] =>
  */
 export function draftRecord(directory: string, { device, iccid }: DeviceRecord): string {
   const draft = join(directory, DEVICES, `~${newTag()}`)
-  prepare(draft, iccid, JSON.stringify({ device }))
+  files.prepare(draft, iccid, JSON.stringify({ device }))
   return join(draft, iccid)
 }
 
@@ -119,25 +108,25 @@ export async function decideRecords(
   const places = all.map((each, at) => decidePlace(directory, each, dirname(drafts[at] ?? '')))
   const records = places.map((place) => recordAt(place)?.iccid ?? '')
   // Whoever made it may not have flushed it.
-  await flushFiles(places.map((place, at) => join(place, records[at] ?? '')))
-  await flushDirectories(places)
-  flushDirectory(join(directory, DEVICES))
+  await files.flushFiles(places.map((place, at) => join(place, records[at] ?? '')))
+  await files.flushDirectories(places)
+  files.flushDirectory(join(directory, DEVICES))
   return records
 }
 
 /** The same in one go. */
 export async function makeRecords(directory: string, all: readonly DeviceRecord[]): Promise<string[]> {
   const drafts = all.map((each) => draftRecord(directory, each))
-  await flushFiles(drafts)
+  await files.flushFiles(drafts)
   return decideRecords(directory, all, drafts)
 }
 
 /** Where the record of a device is, which is its draft if there was none. */
 function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: string): string {
   for (const place of placesOf(directory, device)) {
-    if (recordAt(place) === undefined) decide(draft, place, iccid, isIccid)
+    if (recordAt(place) === undefined) files.decide(draft, place, iccid, isIccid)
     if (recordAt(place)?.device !== device) continue
-    if (exists(draft)) drop(draft, iccid)
+    if (files.exists(draft)) files.drop(draft, iccid)
     return place
   }
   throw new Error(`no place for the record of device ${device}`)
@@ -154,30 +143,30 @@ const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 export function addResult(directory: string, device: string, result: Result, isLast = true): void {
   const place = ownPlace(directory, device)
   if (place === undefined) throw new Error(`device ${device} has no record`)
-  const last = isLast ? resultNames(namesIn(place)).at(-1) : undefined
+  const last = isLast ? resultNames(files.namesIn(place)).at(-1) : undefined
   const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
   const path = join(place, `r${number}-${newTag()}`)
-  write(path, JSON.stringify(result))
-  flushFile(path)
-  flushDirectory(place)
+  files.write(path, JSON.stringify(result))
+  files.flushFile(path)
+  files.flushDirectory(place)
 }
 
 /** The results of a device, the last one at the end. */
 export function resultsOf(directory: string, device: string): Result[] {
   const place = ownPlace(directory, device)
-  return place === undefined ? [] : resultsAt(place, namesIn(place))
+  return place === undefined ? [] : resultsAt(place, files.namesIn(place))
 }
 
 const resultNames = (names: readonly string[]): string[] =>
   names.filter((name) => RESULT.test(name)).sort((a, b) => numberOf(a) - numberOf(b))
 
 const resultsAt = (place: string, names: readonly string[]): Result[] =>
-  resultNames(names).flatMap((name) => parseResult(read(join(place, name))) ?? [])
+  resultNames(names).flatMap((name) => parseResult(files.read(join(place, name))) ?? [])
 
 /** All records with the results of each device, in one pass. */
 export function histories(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {
   return placesIn(directory).flatMap((place) => {
-    const names = namesIn(place)
+    const names = files.namesIn(place)
     const record = recordAt(place, names)
     return record === undefined ? [] : [{ ...record, results: resultsAt(place, names) }]
   })

@@ -8,24 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
 import { type Messages, several } from '../words.ts'
-import {
-  decide,
-  drop,
-  exists,
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  isGone,
-  isOnFat,
-  make,
-  namesIn,
-  prepare,
-  read,
-  remove,
-  removeEmpty,
-  rename,
-  write,
-} from './files.ts'
+import * as files from './files.ts'
 import { identityOf } from './identity.ts'
 import { knownIn } from './listing.ts'
 import {
@@ -70,10 +53,10 @@ const pathOf = (directory: string, id: string, ...more: string[]) => join(direct
 
 /** The ids of what is not finished. Other names there are nobody's. */
 const openIn = (directory: string): string[] =>
-  namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
+  files.namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
 
 /** Makes the names of orders and answers durable, before somebody else acts on one. */
-export const flushIncoming = (directory: string): void => flushDirectory(join(directory, INCOMING))
+export const flushIncoming = (directory: string): void => files.flushDirectory(join(directory, INCOMING))
 
 /**
  * Whether an answer or order is not finished, for who concludes something from it.
@@ -81,14 +64,14 @@ export const flushIncoming = (directory: string): void => flushDirectory(join(di
  */
 export const isOpen = (directory: string, id: string): boolean =>
   readdirSync(join(directory, INCOMING)).includes(id) &&
-  (!isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER)))
+  (!files.isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER)))
 
 /** Makes the place of orders, to be flushed before there is one: another call may act on an order as soon as it has its name. */
-export const expectOrder = (directory: string): string => make(join(directory, INCOMING))
+export const expectOrder = (directory: string): string => files.make(join(directory, INCOMING))
 
 /** What was put aside. */
 const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
-  read(pathOf(directory, id, kind))
+  files.read(pathOf(directory, id, kind))
 
 /**
  * Makes a directory for profiles, for this user alone. Where the one above is missing, a name is wrong, or a disk is not there.
@@ -96,14 +79,14 @@ const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string
  */
 export function makeTarget(directory: string): void {
   try {
-    if (exists(directory)) return
+    if (files.exists(directory)) return
     const above = dirname(resolve(directory))
-    if (!exists(above)) {
+    if (!files.exists(above)) {
       const hint = 'check its name, and whether its disk or share is there'
       throw new Failure('disk', `directory ${above} does not exist`, hint)
     }
     mkdirSync(directory, { mode: 0o700 })
-    for (const each of [directory, above]) flushDirectory(each)
+    for (const each of [directory, above]) files.flushDirectory(each)
   } catch (error) {
     throw diskFailure(`can't make the directory ${directory}`, error)
   }
@@ -122,10 +105,10 @@ export function request(directory: string, count: number): string {
   try {
     // Before it has a profile, so that its copies are known.
     identityOf(directory)
-    prepare(pathOf(directory, DRAFT + id), REQUEST, note)
-    flushFile(pathOf(directory, DRAFT + id, REQUEST))
-    flushDirectory(pathOf(directory, DRAFT + id))
-    flushDirectory(join(directory, INCOMING))
+    files.prepare(pathOf(directory, DRAFT + id), REQUEST, note)
+    files.flushFile(pathOf(directory, DRAFT + id, REQUEST))
+    files.flushDirectory(pathOf(directory, DRAFT + id))
+    files.flushDirectory(join(directory, INCOMING))
   } catch (error) {
     release(directory, id)
     throw diskFailure(`can't write to ${directory}`, error)
@@ -136,7 +119,7 @@ export function request(directory: string, count: number): string {
 /** No answer came, and nothing was paid for. */
 export function release(directory: string, id: string): void {
   try {
-    drop(pathOf(directory, DRAFT + id), REQUEST)
+    files.drop(pathOf(directory, DRAFT + id), REQUEST)
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }
@@ -206,36 +189,36 @@ export async function receive(
  */
 function putAside(directory: string, id: string, kind: string, text: string): boolean {
   const draft = pathOf(directory, DRAFT + id)
-  if (isOnFat(directory)) {
+  if (files.isOnFat(directory)) {
     putAsideOnStick(pathOf(directory, id), kind, text)
     release(directory, id)
     return true
   }
-  make(join(directory, INCOMING))
+  files.make(join(directory, INCOMING))
   // A flush may have failed after the rename.
-  let isDone = read(pathOf(directory, id, kind)) === text
+  let isDone = files.read(pathOf(directory, id, kind)) === text
   if (!isDone) {
-    make(draft)
+    files.make(draft)
     const path = join(draft, kind)
-    remove(path)
-    write(path, text)
-    flushFile(path)
-    flushDirectory(draft)
-    isDone = rename(draft, pathOf(directory, id))
+    files.remove(path)
+    files.write(path, text)
+    files.flushFile(path)
+    files.flushDirectory(draft)
+    isDone = files.rename(draft, pathOf(directory, id))
   }
-  flushDirectory(join(directory, INCOMING))
-  flushDirectory(directory)
+  files.flushDirectory(join(directory, INCOMING))
+  files.flushDirectory(directory)
   return isDone
 }
 
 /** @returns undefined if nothing is decided, or if it is finished */
 export function givenIn(directory: string, id: string): Given | undefined {
-  const { by, items } = fieldsOf(read(pathOf(directory, id, 'given', 'list')))
+  const { by, items } = fieldsOf(files.read(pathOf(directory, id, 'given', 'list')))
   // A power cut may leave a part of it on a stick.
   if (typeof by !== 'string' || !Array.isArray(items)) return undefined
   try {
     // What is concluded from is durable first, whoever made it.
-    flushDirectory(pathOf(directory, id))
+    files.flushDirectory(pathOf(directory, id))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
@@ -257,37 +240,37 @@ export async function give(
   const known = givenIn(directory, id)
   if (known !== undefined) return known
   const by = newTag()
-  const staged = isOnFat(directory) ? [] : items
+  const staged = files.isOnFat(directory) ? [] : items
   const paths = staged.map(({ name }) => pathIn(directory, stagedName(id, by, name)))
   try {
-    for (const [at, { name }] of staged.entries()) write(paths[at] ?? '', texts.get(name) ?? '')
-    await flushFiles(paths)
-    flushDirectory(directory)
+    for (const [at, { name }] of staged.entries()) files.write(paths[at] ?? '', texts.get(name) ?? '')
+    await files.flushFiles(paths)
+    files.flushDirectory(directory)
   } catch (error) {
-    for (const path of paths) remove(path)
+    for (const path of paths) files.remove(path)
     // Somebody else may have finished it meanwhile.
-    if (isGone(error) && !isOpen(directory, id)) return undefined
+    if (files.isGone(error) && !isOpen(directory, id)) return undefined
     throw error
   }
   const decided = decideGiven(directory, id, { by, items })
   // If nothing can be read, the list may stand: what is no longer needed is rubbish after an hour.
-  if (decided !== undefined && decided.by !== by) for (const path of paths) remove(path)
+  if (decided !== undefined && decided.by !== by) for (const path of paths) files.remove(path)
   return decided
 }
 
 function decideGiven(directory: string, id: string, given: Given): Given | undefined {
   const draft = pathOf(directory, id, DRAFT + given.by)
   try {
-    if (isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given))
+    if (files.isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given))
     else {
-      prepare(draft, 'list', JSON.stringify(given))
-      flushFile(join(draft, 'list'))
-      flushDirectory(draft)
-      decide(draft, pathOf(directory, id, 'given'), 'list')
-      if (exists(draft)) drop(draft, 'list')
+      files.prepare(draft, 'list', JSON.stringify(given))
+      files.flushFile(join(draft, 'list'))
+      files.flushDirectory(draft)
+      files.decide(draft, pathOf(directory, id, 'given'), 'list')
+      if (files.exists(draft)) files.drop(draft, 'list')
     }
   } catch (error) {
-    if (!isGone(error)) throw error
+    if (!files.isGone(error)) throw error
   }
   return givenIn(directory, id)
 }
@@ -302,18 +285,18 @@ export async function arrive(
   { by, items }: Given,
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
-  if (isOnFat(directory)) {
+  if (files.isOnFat(directory)) {
     const isLost = !(await arriveOnStick(directory, items, textOf))
     // Nothing leaves a stick as long as this is open.
-    if (isLost && [ANSWER, ORDER].some((kind) => exists(pathOf(directory, id, kind))))
+    if (isLost && [ANSWER, ORDER].some((kind) => files.exists(pathOf(directory, id, kind))))
       throw new Failure('disk', `profiles for ${directory} are not there`, 'run the same command again')
   } else {
     let isMissing = false
     for (const { name } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
-      if (exists(pathIn(directory, usedName(name)))) remove(staged)
-      else if (!rename(staged, pathIn(directory, name))) isMissing = true
-      else remove(pathIn(directory, asideName(name)))
+      if (files.exists(pathIn(directory, usedName(name)))) files.remove(staged)
+      else if (!files.rename(staged, pathIn(directory, name))) isMissing = true
+      else files.remove(pathIn(directory, asideName(name)))
     }
     // It has come and is gone on, or the directory was away for a moment.
     if (isMissing && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
@@ -323,27 +306,27 @@ export async function arrive(
         'run the same command again',
       )
   }
-  flushDirectory(directory)
+  files.flushDirectory(directory)
   dropList(directory)
 }
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {
-  if (isOnFat(directory)) {
+  if (files.isOnFat(directory)) {
     sweep(pathOf(directory, id))
     return
   }
-  if (!rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
-  flushDirectory(join(directory, INCOMING))
+  if (!files.rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
+  files.flushDirectory(join(directory, INCOMING))
   sweep(pathOf(directory, CLOSED + id))
 }
 
 /** Removes what is finished. What is left of it does no harm. */
 function sweep(path: string): void {
   try {
-    for (const each of [ANSWER, ORDER, REQUEST]) remove(join(path, each))
-    for (const each of namesIn(path)) drop(join(path, each), 'list')
-    removeEmpty(path)
+    for (const each of [ANSWER, ORDER, REQUEST]) files.remove(join(path, each))
+    for (const each of files.namesIn(path)) files.drop(join(path, each), 'list')
+    files.removeEmpty(path)
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }
@@ -357,12 +340,16 @@ function sweep(path: string): void {
 export async function finishAnswers(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
   for (const id of openIn(directory)) {
     const text = textOf(directory, id, ANSWER)
-    const given = text === undefined && !isOnFat(directory) ? givenIn(directory, id) : undefined
+    const given = text === undefined && !files.isOnFat(directory) ? givenIn(directory, id) : undefined
     if (given !== undefined) await arrive(directory, id, given, () => undefined)
     // An answer that can't be read decides nothing.
     if (!text?.endsWith('\n')) {
       // A power cut during its beginning or its end has left it.
-      if (isOnFat(directory) && !isOpen(directory, id) && !textOf(directory, id, ANSWER)?.endsWith('\n'))
+      if (
+        files.isOnFat(directory) &&
+        !isOpen(directory, id) &&
+        !textOf(directory, id, ANSWER)?.endsWith('\n')
+      )
         sweep(pathOf(directory, id))
       continue
     }
@@ -370,7 +357,7 @@ export async function finishAnswers(directory: string, messages: Pick<Messages, 
     if (length > 0)
       messages.tell(0, `stored ${several(length, 'profile')} that an interrupted fetch has received`)
   }
-  for (const name of namesIn(join(directory, INCOMING)))
+  for (const name of files.namesIn(join(directory, INCOMING)))
     if (name.startsWith(CLOSED)) sweep(join(directory, INCOMING, name))
 }
 
@@ -445,7 +432,7 @@ export function putOrder(directory: string, id: string, order: Order): void {
  * @throws {Failure} `no-profiles`
  */
 export async function finishStick(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
-  if (!isOnFat(directory)) return
+  if (!files.isOnFat(directory)) return
   await finishAnswers(directory, messages)
   if (ordersIn(directory).length === 0) return
   throw new Failure(
@@ -474,12 +461,13 @@ export function waitingIn(directory: string): Waiting {
   })
   const orders = ordersIn(directory).map((order) => ({
     ...order,
-    isDecided: exists(pathOf(directory, order.id, 'given')),
+    isDecided: files.exists(pathOf(directory, order.id, 'given')),
   }))
-  const requests = namesIn(join(directory, INCOMING))
+  const requests = files
+    .namesIn(join(directory, INCOMING))
     .filter((name) => name.startsWith(DRAFT))
     .flatMap((name) => {
-      const { count, station, time } = fieldsOf(read(pathOf(directory, name, REQUEST)))
+      const { count, station, time } = fieldsOf(files.read(pathOf(directory, name, REQUEST)))
       return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
     })
   return { answers, requests, orders }

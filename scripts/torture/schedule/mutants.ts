@@ -37,22 +37,22 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the text of a claim is flushed before it is decided',
     file: CLAIMS,
-    text: '  await flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)\n',
+    text: '  await files.flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)\n',
     by: '',
     families: ['ext4 fresh/2 next: A?^0'],
   },
   {
     law: 'the directory is flushed before the print',
     file: CLAIMS,
-    text: '  if (recorded.length > 0) flushDirectory(directory)\n',
+    text: '  if (recorded.length > 0) files.flushDirectory(directory)\n',
     by: '',
     families: ['ext4 fresh/2 next: A?^0'],
   },
   {
     law: 'a claim is void only if nothing was decided first',
     file: CLAIMS,
-    text: 'if (!patiently(() => makeNew(places.decision))) {',
-    by: 'if (!patiently(() => makeNew(places.decision)) && false) {',
+    text: 'if (!files.patiently(() => files.makeNew(places.decision))) {',
+    by: 'if (!files.patiently(() => files.makeNew(places.decision)) && false) {',
     families: ['ext4 fresh/1 next+settle+next: A? B? C A B', 'ext4 fresh/1 next+settle+next: A? B C A'],
   },
   {
@@ -65,8 +65,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what is given back is guarded, where a rename follows the file',
     file: CLAIMS,
-    text: '  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)\n  if (guard.isOn(name)) rename(held, unused)\n',
-    by: '  rename(held, unused)\n',
+    text: '  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)\n  if (guard.isOn(name)) files.rename(held, unused)\n',
+    by: '  files.rename(held, unused)\n',
     families: ['handles fresh/1 next+settle+next: A? B? A? B C A'],
   },
   {
@@ -79,7 +79,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a decision is flushed before the record of its device',
     file: CLAIMS,
-    text: '  if (forDevices.length > 0) flushDirectory(directory)\n',
+    text: '  if (forDevices.length > 0) files.flushDirectory(directory)\n',
     by: '',
     families: ['unordered assigned/3 deviceE+next: A?^0 B', 'unordered assigned/3 deviceE+next: A?^0/1 B'],
   },
@@ -100,7 +100,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'who finishes what is decided flushes it first',
     file: CLAIMS,
-    text: '  flushDirectory(directory)\n  await flushFiles([places.decision], true)\n',
+    text: '  files.flushDirectory(directory)\n  await files.flushFiles([places.decision], true)\n',
     by: '',
     families: [
       'unordered assigned/3 deviceE+settle+next: A?! B?^0 C',
@@ -131,21 +131,21 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a record is flushed before the print',
     file: 'store/devices.ts',
-    text: '  flushDirectory(join(directory, DEVICES))\n',
+    text: '  files.flushDirectory(join(directory, DEVICES))\n',
     by: '',
     families: ['unordered fresh/2 deviceD+deviceD: A?^0 B'],
   },
   {
     law: 'an answer is flushed before it is said to be put aside',
     file: INCOMING,
-    text: '  flushDirectory(join(directory, INCOMING))\n  flushDirectory(directory)\n  return isDone\n',
+    text: '  files.flushDirectory(join(directory, INCOMING))\n  files.flushDirectory(directory)\n  return isDone\n',
     by: '  return isDone\n',
     families: ['unordered fresh/1 store+next: A?=EIO A^0 B'],
   },
   {
     law: 'what comes is flushed before it is decided',
     file: INCOMING,
-    text: '    await flushFiles(paths)\n    flushDirectory(directory)\n',
+    text: '    await files.flushFiles(paths)\n    files.flushDirectory(directory)\n',
     by: '',
     families: [
       'unordered fresh/1 store: A?^0',
@@ -156,14 +156,14 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list is flushed by whoever acts on it',
     file: INCOMING,
-    text: '    flushDirectory(pathOf(directory, id))\n  } catch (error) {\n    if (errnoOf(error) ===',
+    text: '    files.flushDirectory(pathOf(directory, id))\n  } catch (error) {\n    if (errnoOf(error) ===',
     by: '  } catch (error) {\n    if (errnoOf(error) ===',
     families: ['unordered store!9/1 settle+settle+moveall: A? B? C^0'],
   },
   {
     law: 'what has come is flushed before the source forgets it',
     file: INCOMING,
-    text: '  flushDirectory(directory)\n  dropList(directory)\n',
+    text: '  files.flushDirectory(directory)\n  dropList(directory)\n',
     by: '  dropList(directory)\n',
     families: [
       'unordered fresh/1 move: A?^0',
@@ -213,8 +213,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a profile is printed when its used file is there and says the tag',
     file: CLAIMS,
-    text: 'parseUsed(read(places.used))?.claim !== tag',
-    by: "parseUsed(read(places.used))?.claim !== tag && tag === ''",
+    text: 'parseUsed(files.read(places.used))?.claim !== tag',
+    by: "parseUsed(files.read(places.used))?.claim !== tag && tag === ''",
     families: ['ext4 moved/1 nextT: A?% A?% A'],
   },
   {
