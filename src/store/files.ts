@@ -3,7 +3,22 @@
  * be old on a network client, and a server may report an error for what it did: only a rename, a creation or a removal
  * that was done decides.
  */
-import * as fs from 'node:fs'
+import {
+  closeSync,
+  fsync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf, reasonOf, UnusableProfile } from '../failure.ts'
@@ -45,15 +60,15 @@ function ifThere<T>(action: () => T): T | undefined {
 export const isGone = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')
 
 /** Also a broken link: nothing can be created there. */
-export const exists = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+export const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** @returns undefined if there is no such file */
-export const read = (path: string): string | undefined => ifThere(() => fs.readFileSync(path, 'utf8'))
+export const read = (path: string): string | undefined => ifThere(() => readFileSync(path, 'utf8'))
 
 /** None if there is no such directory. What somebody has put in its place, such as a file, has none either. */
 export function namesIn(path: string): string[] {
   try {
-    return ifThere(() => fs.readdirSync(path)) ?? []
+    return ifThere(() => readdirSync(path)) ?? []
   } catch (error) {
     if (errnoOf(error) !== 'ENOTDIR') throw error
     return []
@@ -63,7 +78,7 @@ export function namesIn(path: string): string[] {
 /** @returns false if there is no such file */
 export const remove = (path: string): boolean =>
   ifThere(() => {
-    takeOff([path], fs.unlinkSync)
+    takeOff([path], unlinkSync)
     return true
   }) ?? false
 
@@ -75,7 +90,7 @@ export function removeAll(paths: readonly string[]): void {
   if (!isOnFat(dirname(paths[0] ?? '.'))) for (const path of paths) remove(path)
   else
     for (let at = 0; at < paths.length; at += OPEN_AT_ONCE)
-      takeOff(paths.slice(at, at + OPEN_AT_ONCE).filter(exists), fs.unlinkSync)
+      takeOff(paths.slice(at, at + OPEN_AT_ONCE).filter(exists), unlinkSync)
 }
 
 /**
@@ -86,19 +101,19 @@ function takeOff(paths: readonly string[], action: (path: string) => void): void
   const [first] = paths
   if (first === undefined) return
   const above = dirname(first)
-  const open = isOnFat(above) ? paths.map((path) => fs.openSync(path, 'r')) : []
+  const open = isOnFat(above) ? paths.map((path) => openSync(path, 'r')) : []
   try {
     for (const path of paths) action(path)
     if (open.length > 0) flushDirectory(above)
   } finally {
-    for (const file of open) fs.closeSync(file)
+    for (const file of open) closeSync(file)
   }
 }
 
 /** Leaves a directory that is not empty, and a name that is none. */
 export function removeEmpty(path: string): void {
   try {
-    patiently(() => takeOff([path], fs.rmdirSync))
+    patiently(() => takeOff([path], rmdirSync))
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }
@@ -110,7 +125,7 @@ export function removeEmpty(path: string): void {
  */
 export function rename(from: string, to: string): boolean {
   try {
-    patiently(() => fs.renameSync(from, to))
+    patiently(() => renameSync(from, to))
     return true
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
@@ -122,7 +137,7 @@ const rights = new Map<string, number>()
 
 /** The rights of what is made in a directory: its own, without those of other users. */
 function rightsIn(directory: string): number {
-  const known = rights.get(directory) ?? fs.statSync(directory).mode & 0o770
+  const known = rights.get(directory) ?? statSync(directory).mode & 0o770
   rights.set(directory, known)
   return known
 }
@@ -135,22 +150,22 @@ export const fileRights = (directory: string): number => rightsIn(directory) & 0
  * @throws EEXIST; after any other error there is no such file, as far as the disk lets this call remove it
  */
 export function write(path: string, text: string | Uint8Array): void {
-  const file = patiently(() => fs.openSync(path, 'wx', fileRights(dirname(path))))
+  const file = patiently(() => openSync(path, 'wx', fileRights(dirname(path))))
   try {
-    fs.writeFileSync(file, text)
+    writeFileSync(file, text)
   } catch (error) {
-    fs.closeSync(file)
+    closeSync(file)
     try {
-      fs.unlinkSync(path)
+      unlinkSync(path)
     } catch {}
     throw error
   }
-  fs.closeSync(file)
+  closeSync(file)
 }
 
 /** On FAT, a new directory that was not flushed has any entries after a power cut, and Linux sets all of it read-only. */
 function makeDirectory(path: string): void {
-  fs.mkdirSync(path, { mode: rightsIn(dirname(path)) })
+  mkdirSync(path, { mode: rightsIn(dirname(path)) })
   if (isOnFat(dirname(path))) flushDirectory(path)
 }
 
@@ -198,7 +213,7 @@ export function decide(
 ): string | undefined {
   return patiently(() => {
     try {
-      fs.renameSync(from, to)
+      renameSync(from, to)
       return entry
     } catch (error) {
       const first = namesIn(to).find(isEntry)
@@ -244,8 +259,8 @@ const FLUSHES_AT_ONCE = 32
 /** So few are flushed sooner than threads are started. */
 const FEW = 4
 
-const flushLater = promisify(fs.fsync)
-const flushNow = async (file: number): Promise<void> => fs.fsyncSync(file)
+const flushLater = promisify(fsync)
+const flushNow = async (file: number): Promise<void> => fsyncSync(file)
 
 /** @throws any other error */
 function ignoreIfUnable(error: unknown): void {
@@ -266,13 +281,13 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
   const flushOne = async (path: string) => {
     let file: number | undefined
     try {
-      file = patiently(() => fs.openSync(path, TO_FLUSH))
+      file = patiently(() => openSync(path, TO_FLUSH))
       await flush(file).catch(ignoreIfUnable)
     } catch (error) {
       // No look says more: it may be old.
       if (!mayBeGone || !isGone(error)) throw error
     } finally {
-      if (file !== undefined) fs.closeSync(file)
+      if (file !== undefined) closeSync(file)
     }
   }
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
@@ -287,16 +302,16 @@ export const flushDirectories = (paths: readonly string[]): Promise<void> =>
 export function flushFile(path: string): void {
   // On FAT, Linux writes the length of a file before the table of its clusters, which the directory's flush writes.
   if (isOnFat(dirname(path))) flushDirectory(dirname(path))
-  flushAndClose(patiently(() => fs.openSync(path, TO_FLUSH)))
+  flushAndClose(patiently(() => openSync(path, TO_FLUSH)))
 }
 
 function flushAndClose(file: number): void {
   try {
-    fs.fsyncSync(file)
+    fsyncSync(file)
   } catch (error) {
     ignoreIfUnable(error)
   } finally {
-    fs.closeSync(file)
+    closeSync(file)
   }
 }
 
@@ -307,9 +322,9 @@ function flushAndClose(file: number): void {
  */
 export function flushDirectory(path: string): void {
   if (IS_WINDOWS) return
-  flushAndClose(patiently(() => fs.openSync(path, 'r')))
+  flushAndClose(patiently(() => openSync(path, 'r')))
   // Linux keeps the first names of a new directory on FAT with the changes of the directory above.
-  if (isOnFat(path)) flushAndClose(fs.openSync(join(path, '..'), 'r'))
+  if (isOnFat(path)) flushAndClose(openSync(join(path, '..'), 'r'))
 }
 
 /** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */
@@ -330,7 +345,7 @@ const types = new Map<string, number>()
 /** The type of a file system in statfs(2). Only Linux tells it by the same numbers everywhere. */
 function typeOf(path: string): number {
   if (process.platform !== 'linux') return 0
-  const known = types.get(path) ?? fs.statfsSync(path).type
+  const known = types.get(path) ?? statfsSync(path).type
   types.set(path, known)
   return known
 }
