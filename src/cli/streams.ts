@@ -23,7 +23,7 @@ let pending = 0
 /** Whether a write was given up that can still succeed. It keeps the process alive: only a signal ends both. */
 export const isWritePending = () => pending > 0
 
-/** `node:tty` costs 4 % of a call of `next`, whose output is a pipe. Windows can't describe everything that is open. */
+/** Without `node:tty` for a pipe or a file: it loads node:net, 1.3 % of a call. Windows can't describe all that is open. */
 export const isTerminal = (descriptor: 0 | 1 | 2) =>
   (process.platform === 'win32' || fstatSync(descriptor).isCharacterDevice()) &&
   process.getBuiltinModule('node:tty').isatty(descriptor)

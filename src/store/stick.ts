@@ -9,17 +9,7 @@ import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
-import {
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  isGone,
-  make,
-  makeNew,
-  read,
-  readText,
-  write,
-} from './files.ts'
+import { flushDirectory, flushFile, flushFiles, make, makeNew, read, readText, write } from './files.ts'
 import { knownIn, look } from './listing.ts'
 import { fieldsOf, iccidOf, pathIn } from './names.ts'
 
@@ -50,18 +40,12 @@ export function isWholeSoon(path: string): boolean {
   return false
 }
 
-/** Puts aside what is to come. It is durable then, unless somebody has finished it meanwhile. */
+/** Puts aside what is to come. It is durable then. */
 export function putAsideOnStick(place: string, kind: string, text: string): void {
   make(dirname(place))
   make(place)
-  try {
-    fill(join(place, kind), text)
-    flushFile(join(place, kind))
-  } catch (error) {
-    if (!isGone(error)) throw error
-    // A stick that is not there proves nothing.
-    flushDirectory(dirname(place))
-  }
+  fill(join(place, kind), text)
+  flushFile(join(place, kind))
 }
 
 /**

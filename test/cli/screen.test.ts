@@ -10,5 +10,11 @@ vi.mock('node:fs', async (original) => ({
 
 // After the print, nothing may fail: under Wine, each call of next into a file ended with 9.
 test('an output that Windows can not describe, such as a port, is no screen', () => {
-  expect(isOnScreen()).toBe(false)
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'win32' })
+  try {
+    expect(isOnScreen()).toBe(false)
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
 })

@@ -295,8 +295,12 @@ export function anyOf(random: Random): Schedule {
   if (random.chance(0.3)) calls[0] = 'store'
   const length = random.whole(2, 7)
   const faulty = new Set(random.chance(0.5) ? [] : [random.whole(1, length), random.whole(1, 2 * length)])
-  const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...KINDS.keys(), 'ext4', 'unordered'].filter((name) => name !== 'sshfs'))
+  // On a stick, one call at a time is promised.
+  const isAlone = KINDS.get(kind)?.fatAt !== undefined
+  const segments = isAlone
+    ? calls.map((_, call) => aloneSegment(random, call))
+    : Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const start = random.pick([
     'fresh',
     'fresh',
@@ -309,6 +313,12 @@ export function anyOf(random: Random): Schedule {
   ])
   return { kind, start, profiles: random.whole(1, 3), calls, segments }
 }
+
+/** A whole call, or one that is killed, cut or pulled. */
+const aloneSegment = (random: Random, call: number): Segment =>
+  random.chance(0.5)
+    ? { call }
+    : { call, points: random.whole(1, LONGEST), event: random.pick(['!', '^0', '%']) }
 
 function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
   const segment: Segment = {
