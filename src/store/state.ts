@@ -1,18 +1,8 @@
 /** Where one profile is. It is in one place: unused, used, held, or put aside; otherwise it is gone, or on its way. */
 import { UnusableProfile } from '../failure.ts'
-import { exists, namesIn, readText, remove, write } from './files.ts'
-import {
-  type Held,
-  iccidOf,
-  nameOf,
-  newTag,
-  parseAside,
-  parseHeld,
-  parseUsed,
-  pathIn,
-  type Used,
-  usedName,
-} from './names.ts'
+import { exists, readText, remove, write } from './files.ts'
+import { look } from './listing.ts'
+import { type Held, iccidOf, nameOf, newTag, parseUsed, pathIn, type Used, usedName } from './names.ts'
 
 /** `name` is X. */
 export type State =
@@ -26,16 +16,18 @@ export type State =
  * The one function that says where a profile is. A used file counts before an unused one, which is rubbish beside it.
  * @param iccid without a filler
  * @throws {UnusableProfile} if its used file is no profile, or can't be read
+ * @throws {Failure} if it is in none of them, and the directory itself is gone
  */
 export function stateOf(directory: string, iccid: string): State {
   const seen = lookAt(directory, iccid)
   if (seen !== undefined) return seen
-  const names = namesIn(directory)
-  for (const held of names.flatMap((name) => parseHeld(name) ?? []))
-    if (iccidOf(held.name) === iccid) return { state: 'held', name: held.name, held }
-  const aside = names.flatMap((name) => parseAside(name) ?? []).find((name) => iccidOf(name) === iccid)
-  if (aside !== undefined) return { state: 'aside', name: aside }
-  if (!names.some((name) => iccidOf(name) === iccid)) return { state: 'gone' }
+  const { unused, used, held, aside } = look(directory)
+  const isOwn = (name: string) => iccidOf(name) === iccid
+  const own = held.find(({ name }) => isOwn(name))
+  if (own !== undefined) return { state: 'held', name: own.name, held: own }
+  const put = aside.find(isOwn)
+  if (put !== undefined) return { state: 'aside', name: put }
+  if (![...unused, ...used].some(isOwn)) return { state: 'gone' }
   // The look was older than the list.
   refresh(directory)
   return lookAt(directory, iccid) ?? { state: 'gone' }
@@ -45,9 +37,7 @@ export function stateOf(directory: string, iccid: string): State {
 function lookAt(directory: string, iccid: string): State | undefined {
   const names = ['', 'F', 'f'].map((filler) => nameOf(iccid + filler))
   for (const name of names) {
-    const text = exists(pathIn(directory, usedName(name)))
-      ? readText(pathIn(directory, usedName(name)))
-      : undefined
+    const text = readText(pathIn(directory, usedName(name)))
     if (text === undefined) continue
     const used = parseUsed(text)
     if (used === undefined) throw new UnusableProfile('damaged', 'its used file is no profile')
