@@ -2,11 +2,11 @@
 import { Failure, UnusableProfile } from '../failure.ts'
 import { type Decrypt, wrongKey } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
-import { missingKeys, newerProblems, parsePlaintext, refuseOutdated } from '../profile/check.ts'
+import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, refuseOutdated } from '../profile/check.ts'
 import type { HexOptions } from '../profile/hex.ts'
 import { FORMATS, type Format } from '../profile/json.ts'
 import { parseStored } from '../profile/stored.ts'
-import type { Claim } from '../store/directory.ts'
+import { type Claim, iccidOf } from '../store/directory.ts'
 import type { Messages } from '../words.ts'
 
 /** What decrypts and encodes. */
@@ -19,49 +19,62 @@ export interface Encoder {
   readonly messages: Messages
 }
 
-/** A profile in the form in which it is printed, and what a person must know of it. */
+/** A profile in the form in which it is printed. */
 export interface Encoded {
   readonly line: string
-  /** Why newer devices would reject it. Then it is only for a device that has it already. */
-  readonly newerProblems: readonly string[]
-  readonly missingKeys: readonly string[]
+  /** What a person must know of it. */
+  readonly cautions: readonly string[]
 }
 
-/** A profile that a call holds, and that a device would accept. */
-export interface Ready extends Encoded {
+/** A profile that is to be printed. */
+export interface Taken extends Encoded {
+  /** The digits, without a filler. */
+  readonly iccid: string
+  readonly device: string | undefined
+  /** Whether it was handed out before. */
+  readonly isAgain: boolean
+  readonly places: Claim['places']
+}
+
+/** One that this call holds, that a device would accept, and that is not decided yet. */
+export interface Ready extends Taken {
   readonly claim: Claim
 }
 
 /**
  * Decrypts, checks and encodes one profile.
  * @param stored what its file says
+ * @param isAgain whether a device has it: it may be an older one, which takes what newer ones reject
  * @throws {UnusableProfile}
  */
 export async function encode(
   { decrypt, format, options, messages }: Encoder,
   name: string,
   stored: string,
+  isAgain: boolean,
 ): Promise<Encoded> {
   messages.tell(2, `opening ${name}`)
   const sealed = parseStored(stored, name)
   const profile = parsePlaintext(sealed, await decrypt(Buffer.from(sealed.profile, 'base64')), options)
   // JSON has that line, too.
   const isHex = format !== 'raw'
-  return {
-    newerProblems: newerProblems(profile, isHex),
-    missingKeys: isHex ? missingKeys(profile) : [],
-    line: FORMATS[format](profile, options),
-  }
+  const newer = newerProblems(profile, isHex)
+  if (!isAgain) refuseOutdated(newer)
+  const keys = isHex ? missingKeys(profile) : []
+  const cautions: string[] = []
+  if (keys.length > 0) cautions.push(`${iccidOf(name)} has no ${keys.join(' and no ')}: ${NRF_REJECTS}`)
+  if (newer.length > 0)
+    cautions.push(
+      `newer devices would reject ${iccidOf(name)}: ${newer.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,
+    )
+  return { line: FORMATS[format](profile, options), cautions }
 }
 
-/**
- * The same for one that nobody has got yet.
- * @throws {UnusableProfile} also if newer devices would reject it
- */
+/** The same for one that nobody has got yet. */
 export async function makeReady(encoder: Encoder, claim: Claim): Promise<Ready> {
-  const encoded = await encode(encoder, claim.name, claim.stored)
-  refuseOutdated(encoded.newerProblems)
-  return { claim, ...encoded }
+  const { iccid, device, places } = claim
+  const encoded = await encode(encoder, claim.name, claim.stored, false)
+  return { iccid, device, places, isAgain: false, claim, ...encoded }
 }
 
 /**

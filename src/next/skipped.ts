@@ -8,29 +8,30 @@ export const LOCKED_IN_A_ROW = 5
 
 const MOST_NAMED = 20
 
-/** The files that a call skips: how many, and why. */
+/** The files that a call skips, by name, and why. */
 export class Skipped {
   readonly #key: PrivateKey
-  /** Why, by name. */
-  readonly #named = new Map<string, string>()
-  /** How many of them can't be read, and why the last one can't be. */
-  unreadable = 0
-  unread: UnusableProfile | undefined
-  /** Whether the key decrypts any profile. */
+  readonly #found = new Map<string, UnusableProfile>()
+  /** Whether the key has decrypted any profile. */
   isRightKey = false
-  #locked = 0
 
   constructor(key: PrivateKey) {
     this.#key = key
   }
 
-  noteOpened(): void {
-    this.isRightKey = true
+  get count(): number {
+    return this.#found.size
+  }
+
+  /** One that can't be read: nobody knows whether it could be used. */
+  get unread(): UnusableProfile | undefined {
+    return this.#with('unreadable')[0]
   }
 
   /** The failure that says that the key is wrong; undefined if it may be right. */
   get wrongKey(): Failure | undefined {
-    return this.#locked > 0 && !this.isRightKey ? wrongKey(this.#key, this.#locked) : undefined
+    const { length } = this.isRightKey ? [] : this.#with('locked')
+    return length > 0 ? wrongKey(this.#key, length) : undefined
   }
 
   /**
@@ -40,24 +41,19 @@ export class Skipped {
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
-    if (this.#named.has(name)) return
-    this.#named.set(name, error.message)
-    if (error.fault === 'unreadable') {
-      this.unreadable++
-      this.unread = error
-    }
-    if (error.fault === 'unfit') this.noteOpened()
-    if (error.fault === 'locked') this.#locked++
-    if (this.#locked >= LOCKED_IN_A_ROW && this.wrongKey !== undefined) throw this.wrongKey
-  }
-
-  get count(): number {
-    return this.#named.size
+    this.#found.set(name, error)
+    if (error.fault === 'unfit') this.isRightKey = true
+    const isLocked = error.fault === 'locked' && !this.isRightKey
+    if (isLocked && this.#with('locked').length >= LOCKED_IN_A_ROW) throw this.wrongKey
   }
 
   warn(messages: Pick<Messages, 'warn'>): void {
-    for (const [name, why] of [...this.#named].slice(0, MOST_NAMED))
-      messages.warn(`${name} is skipped: ${why}`)
+    for (const [name, { message }] of [...this.#found].slice(0, MOST_NAMED))
+      messages.warn(`${name} is skipped: ${message}`)
     if (this.count > MOST_NAMED) messages.warn(`${several(this.count - MOST_NAMED, 'more file')} skipped`)
+  }
+
+  #with(fault: UnusableProfile['fault']): UnusableProfile[] {
+    return [...this.#found.values()].filter((each) => each.fault === fault)
   }
 }

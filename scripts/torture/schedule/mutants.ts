@@ -118,7 +118,7 @@ const MUTANTS: readonly Mutant[] = [
     law: 'what a claim holds stays until it is printed',
     file: 'next/next.ts',
     text: '    await print(taken)\n',
-    by: '    clear(call.used)\n    await print(taken)\n',
+    by: '    store.clear(call.used)\n    await print(taken)\n',
     families: ['ext4 fresh/1 next+settle: A?! B'],
   },
   {
