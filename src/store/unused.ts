@@ -18,20 +18,13 @@ const LEAST_LISTED = 1000
 /** What one call tries, the lowest first. */
 export class Unused {
   readonly #directory: string
-  readonly #tried = new Set<string>()
-  /** What the list says, as long as it lasts. */
-  #list: Buffer
-  /** What the directory has, afterwards. */
-  #found: readonly string[] | undefined
-  /** The next place in either. */
-  #at: number
+  #names: Iterator<string, undefined>
   /** The last reading of the directory. */
   listing: Listing | undefined
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#list = readList(directory)
-    this.#at = this.#firstFrom(0)
+    this.#names = this.#listedFirst()
   }
 
   /**
@@ -40,87 +33,70 @@ export class Unused {
    * @throws {Failure} if the directory can't be read
    */
   next(): string | undefined {
-    const name = this.#nextListed() ?? this.#nextFound()
-    if (name !== undefined) this.#tried.add(name)
-    return name
+    return this.#names.next().value
   }
 
   /** From now on, the directory is read again, and a profile that was tried may be tried again. */
   again(): void {
-    this.#tried.clear()
-    this.#list = NO_LIST
-    this.#found = undefined
+    this.#names = this.#found(new Set())
   }
 
-  /** How many are left at most; undefined if nothing says it. */
-  get left(): number | undefined {
-    const length = this.#found?.length ?? this.#listed
-    return length === 0 && this.#found === undefined ? undefined : Math.max(length - this.#at, 0)
-  }
-
-  #nextListed(): string | undefined {
-    for (; this.#at < this.#listed; this.#at = this.#firstFrom(this.#at)) {
-      const name = this.#nameAt(this.#at)
-      if (this.#isThere(this.#at++)) return name
+  *#listedFirst(): Generator<string, undefined> {
+    const tried = new Set<string>()
+    for (const name of listed(this.#directory)) {
+      tried.add(name)
+      yield name
     }
-    this.#list = NO_LIST
-    return undefined
+    yield* this.#found(tried)
   }
 
-  #nextFound(): string | undefined {
-    if (this.#found === undefined) {
-      this.listing = look(this.#directory)
-      writeList(this.#directory, this.listing)
-      this.#found = this.listing.unused.filter((name) => !this.#tried.has(name))
-      this.#at = 0
-    }
-    return this.#found[this.#at++]
-  }
-
-  get #listed(): number {
-    return Math.floor(this.#list.length / LINE)
-  }
-
-  #nameAt(index: number): string {
-    return this.#list.toString('latin1', index * LINE, (index + 1) * LINE).trimEnd()
-  }
-
-  #isThere(index: number): boolean {
-    const name = this.#nameAt(index)
-    return iccidOf(name) !== undefined && exists(pathIn(this.#directory, name))
-  }
-
-  /**
-   * The first place in the list from `start` on whose profile seems to be unused: steps that double, then halves. All before
-   * it are taken, but for some that were skipped or given back; those are found when the directory is read.
-   */
-  #firstFrom(start: number): number {
-    let step = 1
-    let low = start
-    let high = start
-    while (high < this.#listed && !this.#isThere(high)) {
-      low = high + 1
-      high += step
-      step *= 2
-    }
-    high = Math.min(high, this.#listed)
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#isThere(middle)) high = middle
-      else low = middle + 1
-    }
-    return low
+  *#found(tried: ReadonlySet<string>): Generator<string, undefined> {
+    this.listing = look(this.#directory)
+    writeList(this.#directory, this.listing)
+    for (const name of this.listing.unused) if (!tried.has(name)) yield name
   }
 }
 
-const NO_LIST = Buffer.alloc(0)
+/** What the list says, without what seems to be used. */
+function* listed(directory: string): Generator<string> {
+  const list = readList(directory)
+  const length = Math.floor(list.length / LINE)
+  const nameAt = (index: number) => list.toString('latin1', index * LINE, (index + 1) * LINE).trimEnd()
+  const isThere = (index: number) =>
+    iccidOf(nameAt(index)) !== undefined && exists(pathIn(directory, nameAt(index)))
+  for (let at = firstFrom(0, length, isThere); at < length; at = firstFrom(at + 1, length, isThere))
+    yield nameAt(at)
+}
+
+/**
+ * The first place in the list from `start` on whose profile seems to be unused: steps that double, then halves. All before
+ * it are taken, but for some that were skipped or given back; those are found when the directory is read.
+ * @returns `length` if there is none
+ */
+function firstFrom(start: number, length: number, isThere: (index: number) => boolean): number {
+  let step = 1
+  let low = start
+  let high = start
+  while (high < length && !isThere(high)) {
+    low = high + 1
+    high += step
+    step *= 2
+  }
+  high = Math.min(high, length)
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isThere(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
 
 function readList(directory: string): Buffer {
   try {
     return readFileSync(pathIn(directory, FREE_LIST))
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
-    return NO_LIST
+    return Buffer.alloc(0)
   }
 }
 
