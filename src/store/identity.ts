@@ -1,38 +1,17 @@
 /**
  * A directory knows that it is itself. `.identity` has one file in it: its name is the random id of the directory, and it
- * says its own inode number and time of birth. In a copy or a restored backup, that file has others.
+ * says its own time of birth. In a copy or a restored backup, that file has another one.
  */
 import { lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import type { Messages } from '../words.ts'
-import {
-  decide,
-  drop,
-  exists,
-  flushDirectory,
-  flushFile,
-  isOnFat,
-  make,
-  namesIn,
-  patiently,
-  prepare,
-  read,
-  remove,
-  rename,
-  write,
-} from './files.ts'
+import * as files from './files.ts'
 import { look, looking } from './listing.ts'
 import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, pathIn, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
-/** In nanoseconds: over SMB, a time of birth has fewer digits. */
-const ROUNDED = 1_000_000n
-
-/** In nanoseconds: ext4 gives the inode number of a removed file to the next one, such as its copy from a backup. */
-const REUSED = 100_000_000n
-
-/** In nanoseconds. Such are the times of FAT and exFAT, in local time; their inode numbers last until they are unmounted. */
+/** In nanoseconds: the step of the times of FAT and exFAT. Over SMB, times have fewer digits, too. */
 const COARSE = 10_000_000n
 
 /** How many used files are looked into, the last ones: on a share, all would take minutes. */
@@ -47,23 +26,29 @@ interface Identity {
 
 const isId = (name: string) => /^[0-9a-f]{20}$/.test(name)
 
+const birthOf = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false })?.birthtimeNs
+
 /** While an identity is renewed, there are two. */
 const allIn = (directory: string): Identity[] =>
-  namesIn(join(directory, IDENTITY))
+  files
+    .namesIn(join(directory, IDENTITY))
     .filter(isId)
     .flatMap((id) => parse(directory, id) ?? [])
 
 function parse(directory: string, id: string): Identity | undefined {
   const path = join(directory, IDENTITY, id)
-  const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  const now = birthOf(path)
   if (now === undefined) return undefined
-  const { inode, birth, before } = fieldsOf(read(path))
+  const { birth, before } = fieldsOf(files.read(path))
   const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
-  const distance = said < now.birthtimeNs ? now.birthtimeNs - said : said - now.birthtimeNs
-  // A file system that does not tell the time of birth says 0. What was made on a stick says nothing, or a coarse time.
-  const isKnown = birth !== '0' && now.birthtimeNs % COARSE !== 0n && !isOnFat(directory)
-  const isCopied = isKnown && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
-  return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied }
+  const distance = said < now ? now - said : said - now
+  // A file system that does not tell the time of birth says 0. FAT tells it in local time, which is another one in summer.
+  const isTold = birth !== '0' && now % COARSE !== 0n
+  return {
+    id,
+    before: Array.isArray(before) ? before.map(String) : [],
+    isCopied: isTold && distance > COARSE,
+  }
 }
 
 /** The one that is itself counts. */
@@ -92,66 +77,70 @@ export function identityOf(directory: string): string {
   const known = ownIn(directory)
   if (known !== undefined) return known.id
   const id = newTag()
-  if (isOnFat(directory)) {
-    // Nothing with contents is renamed there; it tells no time of birth that would be worth noting.
-    write(pathIn(make(join(directory, IDENTITY)), id), '')
-    flushDirectory(join(directory, IDENTITY))
+  const place = join(directory, IDENTITY)
+  if (files.isOnFat(directory)) {
+    // Nothing with contents is renamed there, and it tells no time of birth that would be worth noting.
+    files.write(pathIn(files.make(place), id), '')
+    files.flushDirectory(place)
     return identityIn(directory)
   }
-  const draft = join(directory, CLAIMS, `~${id}`)
-  prepare(draft, id, '')
-  describe(pathIn(draft, id), [])
-  flushDirectory(draft)
-  decide(draft, join(directory, IDENTITY), id, isId)
-  if (exists(draft)) drop(draft, id)
-  flushDirectory(directory)
+  const draft = files.make(join(files.make(join(directory, CLAIMS)), `~${id}`))
+  describe(pathIn(draft, id))
+  files.flushDirectory(draft)
+  files.decide(draft, place, id, isId)
+  if (files.exists(draft)) files.drop(draft, id)
+  files.flushDirectory(directory)
   return identityIn(directory)
 }
 
-/** Writes into a new file who it is. */
-function describe(path: string, before: readonly string[]): void {
-  const { ino, birthtimeNs } = lstatSync(path, { bigint: true })
-  const text = JSON.stringify({ inode: String(ino), birth: String(birthtimeNs), before })
-  patiently(() => writeFileSync(path, text))
-  flushFile(path)
+/**
+ * Writes a new file that says who it is, and flushes it.
+ * @param born the time of birth that it says, its own if none is given
+ */
+function describe(path: string, before: readonly string[] = [], born?: string): void {
+  files.write(path, '')
+  const birth = born ?? String(birthOf(path))
+  files.patiently(() => writeFileSync(path, JSON.stringify({ birth, before })))
+  files.flushFile(path)
+}
+
+/** Puts such a file into `.identity`, or replaces one there. It is durable then. */
+function put(directory: string, id: string, before: readonly string[], born?: string): void {
+  const place = join(directory, IDENTITY)
+  const draft = pathIn(place, `~${newTag()}`)
+  describe(draft, before, born)
+  files.rename(draft, pathIn(place, id))
+  files.flushDirectory(place)
 }
 
 /** From now on, until `renewIdentity`, other calls take the directory for a copy. It is durable then. */
 export function disown(directory: string): void {
-  const place = join(directory, IDENTITY)
   // A stick tells no time of birth.
-  for (const { id, before } of isOnFat(directory) ? [] : allIn(directory)) {
-    const draft = pathIn(place, `~${newTag()}`)
-    write(draft, JSON.stringify({ inode: '0', birth: '1', before }))
-    flushFile(draft)
-    rename(draft, pathIn(place, id))
-  }
-  if (exists(place)) flushDirectory(place)
+  if (files.isOnFat(directory)) return
+  for (const { id, before } of allIn(directory)) put(directory, id, before, '1')
 }
 
 /** Gives a directory an identity of its own, which knows those before it. There is one at any time. */
 export function renewIdentity(directory: string): void {
-  const before = new Set(identitiesOf(directory))
-  if (before.size === 0) return void identityOf(directory)
+  const before = [...new Set(identitiesOf(directory))]
+  if (before.length === 0) return void identityOf(directory)
+  put(directory, newTag(), before)
   const place = join(directory, IDENTITY)
-  const id = newTag()
-  write(pathIn(place, `~${id}`), '')
-  describe(pathIn(place, `~${id}`), [...before])
-  rename(pathIn(place, `~${id}`), pathIn(place, id))
-  flushDirectory(place)
   // What a killed renewal has left goes, too.
-  for (const name of namesIn(place)) if (before.has(name) || name.startsWith('~')) remove(pathIn(place, name))
-  flushDirectory(place)
+  for (const name of files.namesIn(place))
+    if (before.includes(name) || name.startsWith('~')) files.remove(pathIn(place, name))
+  files.flushDirectory(place)
 }
 
 /**
  * Who a directory is for those who look at it. It changes nothing.
+ * @param forDevices whether a directory that has lost the records of devices counts as a copy
  * @returns `none` if it has no identity yet; `unused-copy` if it is a copy, and nothing was used in it
  */
-export function identityState(directory: string): 'own' | 'copy' | 'unused-copy' | 'none' {
+export function identityState(directory: string, forDevices = true): 'own' | 'copy' | 'unused-copy' | 'none' {
   const own = ownIn(directory)
   if (own === undefined) return hasLost(directory, IDENTITY, 'claim') ? 'copy' : 'none'
-  if (!own.isCopied) return hasLostRecords(directory) ? 'copy' : 'own'
+  if (!own.isCopied) return forDevices && hasLost(directory, DEVICES, 'device') ? 'copy' : 'own'
   const { used, held, aside } = look(directory)
   return used.length + held.length + aside.length > 0 ? 'copy' : 'unused-copy'
 }
@@ -161,16 +150,13 @@ export function identityState(directory: string): 'own' | 'copy' | 'unused-copy'
  * it meanwhile, but then it is there before the used file is. Other tools write neither of these.
  */
 function hasLost(directory: string, place: string, field: 'claim' | 'device'): boolean {
-  if (exists(join(directory, place))) return false
+  if (files.exists(join(directory, place))) return false
   const isSign = (name: string) => {
     const used = readUsed(directory, usedName(name))
     return typeof used !== 'string' && used[field] !== undefined
   }
-  return look(directory).used.slice(-MOST_LOOKED_AT).some(isSign) && !namesIn(directory).includes(place)
+  return look(directory).used.slice(-MOST_LOOKED_AT).some(isSign) && !files.namesIn(directory).includes(place)
 }
-
-/** Devices that have a profile would get another one. */
-const hasLostRecords = (directory: string) => hasLost(directory, DEVICES, 'device')
 
 export function copyFailure(directory: string): Failure {
   const what =
@@ -188,9 +174,7 @@ export function copyFailure(directory: string): Failure {
  */
 export function enter(directory: string, messages: Pick<Messages, 'warn'>, forDevices: boolean): void {
   looking(directory, () => {
-    const own = ownIn(directory)
-    if (own?.isCopied === false && !(forDevices && hasLostRecords(directory))) return
-    const state = identityState(directory)
+    const state = identityState(directory, forDevices)
     if (state === 'copy') throw copyFailure(directory)
     if (state === 'none') identityOf(directory)
     if (state !== 'unused-copy') return
