@@ -6,20 +6,18 @@
 import {
   closeSync,
   constants,
-  fstatSync,
   fsyncSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
-  type Stats,
   statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { diskFailure, errnoOf, Failure, UsageError } from '../failure.ts'
+import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { looking } from './listing.ts'
@@ -92,8 +90,7 @@ export function openReceipt(
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })
-    if (status !== undefined && (!status.isFile() || isOutput(status))) throw isOther(path)
-    if (status !== undefined && !isBegun(readPart(path, 0, BEGINNING.length))) throw isOther(path)
+    if (status !== undefined && !(status.isFile() && isBegun(beginningOf(path)))) throw isOther(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
     mend(path)
     const { bavail, blocks, bsize } = statfsSync(path)
@@ -135,81 +132,65 @@ function append(path: string, receipts: readonly Receipt[]): void {
 function mend(path: string): void {
   for (;;) {
     const { size } = statSync(path)
-    const text = readPart(path, Math.max(0, size - LONGEST_LINE), LONGEST_LINE)
-    const last = text.slice(text.lastIndexOf('\n') + 1)
+    const end = readPart(path, Math.max(0, size - LONGEST_LINE), LONGEST_LINE)
+    const torn = end.subarray(end.lastIndexOf('\n') + 1)
+    const last = torn.toString()
     if (last === '') return
     if (parseReceipt(last) !== undefined) writeFileSync(path, '\n', { flag: 'a' })
     else if (!isTorn(last)) throw isOther(path)
     else {
       pause(TORN_MS)
-      if (statSync(path).size === size) truncateSync(path, size - last.length)
+      if (statSync(path).size === size) truncateSync(path, size - torn.length)
     }
   }
 }
 
-/** As latin1: a character of several bytes may be torn, too. */
-function readPart(path: string, at: number, length: number): string {
+function readPart(path: string, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   const file = patiently(() => openSync(path, 'r'))
   try {
-    return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, at))
+    return bytes.subarray(0, readSync(file, bytes, 0, length, at))
   } finally {
     closeSync(file)
   }
 }
 
-/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is no file. */
-function isOutput({ dev, ino }: Stats): boolean {
-  try {
-    const output = fstatSync(1)
-    return output.dev === dev && output.ino === ino
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return false
-  }
-}
+const beginningOf = (path: string) => readPart(path, 0, BEGINNING.length).toString()
 
 /**
  * Reads receipts: files, or all that are in a directory.
  * @throws {Failure} `usage` if a line is no receipt, `disk` if a file can't be read
  */
 export function readReceipts(paths: readonly string[]): Receipt[] {
-  const all: Receipt[] = []
-  for (const path of paths) {
+  return paths.flatMap((path) => {
     try {
-      for (const file of filesAt(path)) readFile(file, all)
+      return filesAt(path).flatMap(readFile)
     } catch (error) {
       const hint = 'name each file of receipts, or a directory with all of them'
       throw diskFailure(`can't read the receipts ${path}`, error, hint)
     }
-  }
-  return all
+  })
 }
 
 /** In a directory and all below it, every file that begins as a receipt: archives give them other names. */
 function filesAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
-  const files = all.filter(
-    (each) => statSync(each).isFile() && readPart(each, 0, BEGINNING.length) === BEGINNING,
-  )
+  const files = all.filter((each) => statSync(each).isFile() && beginningOf(each) === BEGINNING)
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
 
-function readFile(path: string, all: Receipt[]): void {
-  const bytes = readFileSync(path)
-  for (let at = 0, number = 1; at < bytes.length; number++) {
-    const newline = bytes.indexOf('\n', at)
-    const end = newline < 0 ? bytes.length : newline
-    const line = bytes.toString('utf8', at, end)
+function readFile(path: string): Receipt[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.flatMap((line, at) => {
+    const source = `${path}:${at + 1}`
     const receipt = parseReceipt(line)
-    const source = `${path}:${number}`
-    if (receipt !== undefined) all.push(Object.assign(receipt, { source }))
-    else if (line.trim() !== '' && (newline >= 0 || !isTorn(line)))
-      throw new UsageError(`${source} is not a receipt`, CHANGED_HINT)
-    at = end + 1
-  }
+    if (receipt !== undefined) return { ...receipt, source }
+    const isLast = at === lines.length - 1
+    if (line.trim() === '' || (isLast && isTorn(line))) return []
+    throw new UsageError(`${source} is not a receipt`, CHANGED_HINT)
+  })
 }
 
 /** Whether a call that was killed, a full disk or a power cut may have left the last line of a file. */
@@ -219,17 +200,15 @@ function isTorn(line: string): boolean {
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-const isTextOrNone = (value: unknown) => value === undefined || isText(value)
 
 /** @returns undefined if the line is not a whole receipt, or if it has lost a letter on its way */
 function parseReceipt(line: string): Receipt | undefined {
   const fields = fieldsOf(line)
-  const { time, station, iccid, device, directory, again, to, move, from, result, note } = fields
+  const { time, station, iccid, device, directory, to, move, result } = fields
   if (!(isText(time) && isText(station) && isText(iccid) && isText(directory))) return undefined
   if (iccidOf(nameOf(iccid)) !== iccid || Number.isNaN(Date.parse(time))) return undefined
   if ((device !== null && !isText(device)) || line.includes('\ufffd')) return undefined
-  if (![to, move, from, note].every(isTextOrNone) || isText(to) !== isText(move)) return undefined
-  if (again !== undefined && again !== true) return undefined
+  if (isText(to) !== isText(move)) return undefined
   if (result !== undefined && ((result !== 'pass' && result !== 'fail') || device === null)) return undefined
   return fields as unknown as Receipt
 }
