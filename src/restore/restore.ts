@@ -25,18 +25,18 @@ interface Restoration {
 type Statement = Pick<store.Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
   Partial<Pick<store.Receipt, 'directory' | 'from'>>
 
+/** What becomes of a profile, or what contradicts what is said of it. */
+type Kind = 'used' | 'aside' | 'missing' | 'two devices' | 'two profiles'
+
 interface Plan {
-  /** What becomes used, by X. */
-  readonly used: Map<string, ReturnType<typeof adopted>>
   /** What is to be put aside, also before it becomes used: X, or who holds it. */
   readonly aside: (string | store.Held)[]
+  readonly used: Parameters<typeof store.adoptUsed>[1][number][]
   /** For devices that have no record. */
   readonly records: store.DeviceRecord[]
+  /** For a person. */
   readonly lines: Record<Kind, string[]>
 }
-
-/** What becomes of a profile, or what contradicts what is said of it. */
-type Kind = 'used' | 'aside' | 'missing' | 'elsewhere' | 'two devices' | 'two profiles'
 
 /**
  * @throws {Failure} `unusable` if receipts contradict each other or the directory, when all others are restored; `usage`,
@@ -50,27 +50,18 @@ export async function restore(restoration: Restoration): Promise<void> {
   if (files.length > 0 && receipts.length === 0)
     throw new UsageError(`no receipt in ${files.join(', ')}`, 'name the files of all stations')
   progress.follow(() => `restoring ${directory}`)
-  const plan = await carryOut(restoration, receipts)
-  const { used, aside, missing, elsewhere, ...contradictions } = plan.lines
-  const quiet = isDry ? [elsewhere] : [used, elsewhere]
-  const lines = Object.entries(plan.lines).flatMap(([kind, all]) =>
-    quiet.includes(all) ? [] : all.map((line) => `${printable(`${kind}: ${line}`)}\n`),
-  )
-  if (lines.length > 0) await print(lines.join(''))
-  for (const line of quiet.flat()) messages.tell(1, line)
-  const waiting = isDry ? store.waitingIn(directory).answers.flat().length : 0
-  if (waiting > 0) messages.tell(0, `${several(waiting, 'received profile')} would be stored first`)
+  const { used, lines } = await carryOut(restoration, receipts)
+  const all = Object.entries(lines).flatMap(([kind, texts]) => texts.map((text) => `${kind}: ${text}`))
+  if (all.length > 0) await print(all.map((line) => `${printable(line)}\n`).join(''))
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
-  messages.tell(0, `${several(plan.used.size, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
-  if (elsewhere.length > 0)
-    messages.tell(0, `${several(elsewhere.length, 'profile')} elsewhere; -v names them`)
+  messages.tell(0, `${several(used.length, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
   const how = 'if one is nowhere else, remove .aside from its name'
-  if (aside.length > 0) messages.warn(`${several(aside.length, 'profile')} aside: ${how}`)
-  if (missing.length > 0)
-    messages.warn(`${several(missing.length, 'profile')} missing: they are not in the backup`)
+  if (lines.aside.length > 0) messages.warn(`${several(lines.aside.length, 'profile')} aside: ${how}`)
+  if (lines.missing.length > 0)
+    messages.warn(`${several(lines.missing.length, 'profile')} missing: they are not in the backup`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
-  if (Object.values(contradictions).flat().length === 0) return
+  if (lines['two devices'].length + lines['two profiles'].length === 0) return
   const hint =
     'put these devices aside: nobody knows which profile each of them has; softsim next --device gives a device without a record a new one'
   throw new Failure('unusable', `the receipts contradict each other or ${directory}`, hint)
@@ -78,29 +69,25 @@ export async function restore(restoration: Restoration): Promise<void> {
 
 async function carryOut(
   { directory, isDry, messages }: Restoration,
-  receipts: store.Receipt[],
+  receipts: readonly store.Receipt[],
 ): Promise<Plan> {
   try {
-    const notes = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
-    const moving = store.look(directory).held.filter(({ move }) => move !== undefined)
-    const targets = new Map(moving.map(({ name, move = '' }) => [name, notes.get(move)]))
-    if (isDry) return planOf(directory, receipts, targets)
+    if (isDry) return planOf(directory, receipts)
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await store.finishAnswers(directory, messages)
     // What a call has decided for a device is given back if a receipt says that the device got another profile.
-    const { records } = planOf(directory, receipts, targets)
+    const { records } = planOf(directory, receipts)
     store.disown(directory)
     await store.makeRecords(directory, records)
     await store.settle(directory, messages)
-    store.putAside(directory, moving)
-    for (const id of notes.keys()) store.removeNote(directory, id)
-    const plan = planOf(directory, receipts, targets)
+    const plan = planOf(directory, receipts)
     store.putAside(directory, plan.aside)
-    await store.adoptUsed(directory, [...plan.used.values()])
-    const { unused, held, aside } = store.look(directory)
-    for (const name of aside) if (plan.used.has(name)) messages.warn(`${name} is damaged, and stays aside`)
-    const wanted = new Set([...plan.aside, ...moving].map(nameOf))
-    if ([...unused, ...held].some((each) => wanted.has(nameOf(each)))) {
+    for (const { id } of store.outgoingIn(directory)) store.removeNote(directory, id)
+    for (const name of await store.adoptUsed(directory, plan.used))
+      messages.warn(`${name} is damaged, and stays aside`)
+    const { unused, held } = store.look(directory)
+    const left = new Set([...unused, ...held].map(nameOf))
+    if (plan.aside.some((each) => left.has(nameOf(each)))) {
       const hint = 'stop the stations, and run the same command again, on a share an hour after a killed call'
       throw new Failure('disk', `other calls hold profiles of ${directory}`, hint)
     }
@@ -116,129 +103,109 @@ async function carryOut(
 
 const nameOf = (each: string | store.Held) => (typeof each === 'string' ? each : each.name)
 
-/** The used file names a device only if nobody says that another one has the profile. */
-function adopted(name: string, said: readonly Statement[]) {
-  const [first, another] = holdersOf(said)
-  const by = {
-    station: first?.station || store.stationName(),
-    claimed: first?.time || new Date().toISOString(),
-  }
-  return { name, by, device: another === undefined ? (first?.device ?? undefined) : undefined }
-}
-
 /** What stations have found out about devices comes back to their records. */
 function addResults(directory: string, receipts: readonly store.Receipt[]): void {
-  const found = Map.groupBy(
-    receipts.filter(({ result }) => result !== undefined),
-    ({ device }) => device ?? '',
-  )
-  for (const [device, results] of found) {
-    const record = store.recordOf(directory, device)
-    const known = new Set(store.resultsOf(directory, device).map(({ time, station }) => time + station))
-    for (const { iccid, result = 'fail', time, station, note } of results) {
-      if (iccid !== record?.iccid || known.has(time + station)) continue
-      known.add(time + station)
+  for (const { iccid, device, result, time, station, note } of receipts) {
+    if (result === undefined || device === null) continue
+    if (store.recordOf(directory, device)?.iccid !== iccid) continue
+    const known = store.resultsOf(directory, device)
+    if (!known.some((each) => each.time === time && each.station === station))
       store.addResult(directory, device, { result, time, station, note }, false)
-    }
   }
 }
 
-/**
- * What is to be done in a directory. It changes nothing.
- * @param targets where moves were taking profiles
- */
-function planOf(
-  directory: string,
-  receipts: readonly store.Receipt[],
-  targets: ReadonlyMap<string, string | undefined>,
-): Plan {
+/** What is to be done in a directory. It changes nothing. */
+function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const { unused, used, held, aside } = store.look(directory)
+  const taken = new Set(used.map(store.iccidOf))
+  const all = [...aside, ...unused, ...held].map((each) => [store.iccidOf(nameOf(each)) ?? '', each] as const)
+  const free = new Map(all.filter(([iccid]) => !taken.has(iccid)))
   const own = new Set(store.identitiesOf(directory))
   const here = resolve(directory)
-  const moves = receipts.filter(({ to }) => to !== undefined)
   // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
   const isFromHere = (each: Statement) => own.has(each.from ?? '') || each.directory === here
-  const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
-  const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
-  const recorded = store
-    .records(directory)
-    .map((each) => ({ ...each, time: '', station: '', source: directory }))
-  const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
-  // A record does not say when: it comes last.
-  said.sort(
-    (a, b) =>
-      Number(a.time === '') - Number(b.time === '') || (a.time < b.time ? -1 : Number(a.time > b.time)),
-  )
-  const byIccid = Map.groupBy(said, ({ iccid }) => iccid)
-  const contradictions = { 'two devices': [], 'two profiles': [] }
-  const lines: Plan['lines'] = { used: [], aside: [], missing: [], elsewhere: [], ...contradictions }
-  const plan: Plan = { used: new Map(), aside: [], records: [], lines }
-  const known = new Set(used.map(store.iccidOf))
-  const free = new Map<string, string | store.Held>([...aside, ...unused].sort().map((name) => [name, name]))
-  for (const each of held) free.set(each.name, each)
-  const lies = new Set(aside)
-  const hasRecord = new Set(recorded.map(({ device }) => device))
-  const owners = new Map<string, string | null | undefined>(
-    byFiles.map(({ iccid, device }) => [iccid, device]),
-  )
-  for (const [name, each] of free) {
-    const iccid = store.iccidOf(name) ?? ''
-    if (known.has(iccid)) continue
-    const all = byIccid.get(iccid)
-    const receipt = left.get(iccid)
-    if (all !== undefined) {
-      plan.aside.push(each)
-      plan.used.set(name, adopted(name, all))
-      owners.set(iccid, adopted(name, all).device)
-      lines.used.push(...holdersOf(all).map(lineOf))
-    } else if (receipt !== undefined) {
-      plan.aside.push(each)
-      lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
-    } else if (lies.has(name) || targets.has(name))
-      lines.aside.push(`${iccid} was leaving for ${targets.get(name) ?? 'an unknown directory'}`)
-  }
-  for (const name of free.keys()) known.add(store.iccidOf(name))
-  const isMeant = (each: store.Receipt) => known.has(each.iccid) || isFromHere(each) || each.to === here
+  const isMeant = (each: store.Receipt) => taken.has(each.iccid) || free.has(each.iccid) || isFromHere(each)
   if (receipts.length > 0 && !receipts.some(isMeant)) {
     const hint = 'check the directory; if all of its profiles came later, it needs no receipts'
     throw new Failure('no-profiles', `${directory} has none of the profiles that the receipts name`, hint)
   }
-  for (const [iccid, all] of byIccid) {
-    const holders = holdersOf(all)
-    if (holders.length > 1) lines['two devices'].push(...holders.map(lineOf))
-    if (known.has(iccid)) continue
-    // A copy that is made while a call gives a file its new name can lack both.
-    const isMissing = holders.some(isFromHere)
-    lines[isMissing ? 'missing' : 'elsewhere'].push(...holders.map(lineOf))
-    if (isMissing && holders.length === 1) owners.set(iccid, holders[0]?.device)
-  }
-  for (const each of moves)
-    if (each.to === here && !known.has(each.iccid) && !byIccid.has(each.iccid) && !left.has(each.iccid)) {
-      known.add(each.iccid)
-      lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
+  const records = store.records(directory)
+  const said = saidIn(directory, used, records, receipts)
+  const contradictions = { 'two devices': [], 'two profiles': [] }
+  const lines: Plan['lines'] = { used: [], aside: [], missing: [], ...contradictions }
+  const plan: Plan = { aside: [], used: [], records: [], lines }
+
+  // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
+  const recorded = new Set(records.map(({ device }) => device))
+  for (const [iccid, statements] of Map.groupBy(said, (each) => each.iccid)) {
+    const holders = holdersOf(statements)
+    const [first, another] = holders
+    if (another !== undefined) lines['two devices'].push(...holders.map(lineOf))
+    const device = another === undefined ? (first?.device ?? undefined) : undefined
+    const each = free.get(iccid)
+    if (each !== undefined) {
+      const station = first?.station || store.stationName()
+      const claimed = first?.time || new Date().toISOString()
+      plan.aside.push(each)
+      plan.used.push({ name: nameOf(each), by: { station, claimed }, device })
+      lines.used.push(...holders.map(lineOf))
+      free.delete(iccid)
+    } else if (!taken.has(iccid)) {
+      if (!holders.some(isFromHere)) continue
+      // A copy that is made while a call gives a file its new name can lack both.
+      lines.missing.push(...holders.map(lineOf))
     }
-  for (const [device, all] of Map.groupBy(said, (each) => each.device)) {
-    if (device === null) continue
-    const own = all.find(({ iccid }) => owners.get(iccid) === device)
-    if (own !== undefined && !hasRecord.has(device)) plan.records.push({ device, iccid: own.iccid })
-    if (all.length === 1) continue
-    const profiles = [...Map.groupBy(all, ({ iccid }) => iccid).values()].flatMap(([first]) => first ?? [])
-    if (profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
+    if (device === undefined || recorded.has(device)) continue
+    recorded.add(device)
+    plan.records.push({ device, iccid })
   }
+  for (const [device, statements] of Map.groupBy(said, (each) => each.device)) {
+    const profiles = firstOfEach(statements, ({ iccid }) => iccid)
+    if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
+  }
+
+  // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
+  const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
+  const moves = receipts.filter((each) => each.to !== undefined && isFromHere(each))
+  const left = new Map(moves.map((each) => [each.iccid, each]))
+  for (const [iccid, each] of free) {
+    const receipt = left.get(iccid)
+    const move = typeof each === 'string' ? undefined : each.move
+    if (receipt !== undefined) lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
+    else if (move !== undefined || aside.includes(nameOf(each)))
+      lines.aside.push(`${iccid} was leaving for ${targets.get(move ?? '') ?? 'an unknown directory'}`)
+    else continue
+    plan.aside.push(each)
+  }
+  // What a move still holds beside a used file goes.
+  plan.aside.push(...held.filter(({ name, move }) => move !== undefined && taken.has(store.iccidOf(name))))
   return plan
 }
 
+/** All that is said of what was handed out, by the time. A record does not say when: it comes last. */
+function saidIn(
+  directory: string,
+  used: readonly string[],
+  records: readonly store.DeviceRecord[],
+  receipts: readonly store.Receipt[],
+): Statement[] {
+  const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
+  const dated = [...receipts.filter(({ to }) => to === undefined), ...byFiles]
+  dated.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
+  return [...dated, ...records.map((each) => ({ ...each, time: '', station: '', source: directory }))]
+}
+
+function firstOfEach(said: readonly Statement[], keyOf: (each: Statement) => string): Statement[] {
+  return [...Map.groupBy(said, keyOf).values()].flatMap(([first]) => first ?? [])
+}
+
 /** The different ones who have a profile. Without a serial number, each call was for another device. */
-function holdersOf(said: readonly Statement[]): readonly Statement[] {
-  if (said.length === 1) return said
+function holdersOf(said: readonly Statement[]): Statement[] {
   const nameless = said.filter(({ device }) => device === null)
   const calls = nameless.filter(({ again }) => !again)
-  const all = [
-    ...said.filter(({ device }) => device !== null),
-    ...(calls.length > 0 ? calls : nameless.slice(0, 1)),
-  ]
-  const byHolder = Map.groupBy(all, ({ device, time, station }) => device ?? `\0${time} ${station}`)
-  return [...byHolder.values()].flatMap(([first]) => first ?? [])
+  const all = said.filter(({ device }) => device !== null)
+  all.push(...(calls.length > 0 ? calls : nameless.slice(0, 1)))
+  return firstOfEach(all, ({ device, time, station }) => device ?? `\0${time} ${station}`)
 }
 
 /** @returns undefined if it is damaged: nobody knows who has that profile */

@@ -1,7 +1,6 @@
 /** What `restore` does with profiles that receipts name. Until it ends, no other call uses the directory. */
-
 import type { By } from './claims.ts'
-import { exists, flushDirectory, flushFiles, readText, remove, rename, write } from './files.ts'
+import * as files from './files.ts'
 import { asideName, fieldsOf, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
@@ -14,10 +13,10 @@ export function putAside(directory: string, all: readonly (string | Held)[]): vo
     const name = typeof each === 'string' ? each : each.name
     const from = typeof each === 'string' ? pathIn(directory, each) : placesOf(directory, each).held
     // Beside a used file, it is rubbish.
-    if (exists(pathIn(directory, usedName(name)))) remove(from)
-    else rename(from, pathIn(directory, asideName(name)))
+    if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
+    else files.rename(from, pathIn(directory, asideName(name)))
   }
-  flushDirectory(directory)
+  files.flushDirectory(directory)
 }
 
 /** A profile that a receipt names as handed out. */
@@ -30,30 +29,29 @@ export interface Adopted {
 
 /**
  * Makes profiles used that are aside. It is durable then. No record is made.
- * @returns X of those that it made used; one whose file is damaged stays aside
+ * @returns X of those whose file is damaged: they stay aside
  */
 export async function adoptUsed(directory: string, all: readonly Adopted[]): Promise<string[]> {
+  const damaged: string[] = []
   const drafts: { readonly name: string; readonly path: string }[] = []
   for (const { name, by, device } of all) {
-    if (typeof readUsed(directory, asideName(name)) === 'string') continue
-    const stored = readText(pathIn(directory, asideName(name)))
+    if (typeof readUsed(directory, asideName(name)) === 'string') {
+      damaged.push(name)
+      continue
+    }
+    const stored = fieldsOf(files.readText(pathIn(directory, asideName(name))))
     const claim = newTag()
     const path = pathIn(directory, `.~${claim}`)
-    write(
-      path,
-      JSON.stringify({ ...fieldsOf(stored), ...by, ...(device !== undefined && { device }), claim }),
-    )
+    files.write(path, JSON.stringify({ ...stored, ...by, ...(device !== undefined && { device }), claim }))
     drafts.push({ name, path })
   }
-  await flushFiles(drafts.map(({ path }) => path))
-  const made = drafts.filter(({ name, path }) => {
-    const used = pathIn(directory, usedName(name))
-    if (!exists(used)) return rename(path, used)
-    remove(path)
-    return false
-  })
-  flushDirectory(directory)
-  for (const { name } of drafts) remove(pathIn(directory, asideName(name)))
-  flushDirectory(directory)
-  return made.map(({ name }) => name)
+  await files.flushFiles(drafts.map(({ path }) => path))
+  // A used file is never replaced.
+  for (const { name, path } of drafts)
+    if (files.exists(pathIn(directory, usedName(name)))) files.remove(path)
+    else files.rename(path, pathIn(directory, usedName(name)))
+  files.flushDirectory(directory)
+  for (const { name } of drafts) files.remove(pathIn(directory, asideName(name)))
+  files.flushDirectory(directory)
+  return damaged
 }

@@ -55,7 +55,6 @@ const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.starts
 
 /** In bytes. The last line of a file is not longer. */
 const LONGEST_LINE = 16 * 1024
-const USUAL_LINE = 512
 
 /** Another station writes its lines at once. What is torn for that long was left by a killed call. */
 const TORN_MS = 200
@@ -77,14 +76,9 @@ export interface ReceiptFile {
 /**
  * Makes sure, before anything is claimed, that receipts can be appended to a file.
  * @param directories of profiles; a new file gets the rights of the first one
- * @param count how many lines are to come
  * @throws {Failure} `usage` if it is another file, `disk`
  */
-export function openReceipt(
-  path: string,
-  directories: readonly [string, ...string[]],
-  count = 1,
-): ReceiptFile {
+export function openReceipt(path: string, directories: readonly [string, ...string[]]): ReceiptFile {
   if (iccidOf(basename(path)) !== undefined)
     throw new UsageError(`${path}: a receipt can't have the name of a profile`, OTHER_HINT)
   const rights = looking(directories[0], () => fileRights(directories[0]))
@@ -93,8 +87,8 @@ export function openReceipt(
     if (status !== undefined && !(status.isFile() && isBegun(beginningOf(path)))) throw isOther(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
     mend(path)
-    const { bavail, blocks, bsize } = statfsSync(path)
-    if (blocks > 0 && bavail * bsize < count * USUAL_LINE)
+    const { bavail, blocks } = statfsSync(path)
+    if (blocks > 0 && bavail === 0)
       throw new Failure('disk', `not enough disk space for the receipt ${path}`, 'make room on the disk')
     // A power cut could take the name of a new file, and all that was appended with it.
     if ((status?.size ?? 0) === 0) flushDirectory(dirname(path))

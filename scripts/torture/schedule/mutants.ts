@@ -234,8 +234,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'restore puts aside what moves hold in a backup',
     file: RESTORE,
-    text: '    store.putAside(directory, moving)\n',
-    by: '',
+    text: '    else if (move !== undefined || aside.includes(nameOf(each)))',
+    by: '    else if (aside.includes(nameOf(each)))',
     families: ['ext4 fresh/2 move+nextT: A?& A B'],
   },
   {
@@ -255,8 +255,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a restored directory is used by nobody before its end',
     file: RESTORE,
-    text: '    store.putAside(directory, moving)\n',
-    by: '    store.renewIdentity(directory)\n    store.putAside(directory, moving)\n',
+    text: '    store.putAside(directory, plan.aside)\n',
+    by: '    store.renewIdentity(directory)\n    store.putAside(directory, plan.aside)\n',
     families: ['ext4 backup/3 restore+next: A?! B'],
   },
   {
