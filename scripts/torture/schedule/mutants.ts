@@ -234,8 +234,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'restore puts aside what moves hold in a backup',
     file: RESTORE,
-    text: '    else if (move !== undefined || aside.includes(nameOf(each)))',
-    by: '    else if (aside.includes(nameOf(each)))',
+    text: '    store.putAside(directory, plan.aside)\n',
+    by: "    store.putAside(directory, plan.aside.filter((each) => typeof each === 'string'))\n",
     families: ['ext4 fresh/2 move+nextT: A?& A B'],
   },
   {
