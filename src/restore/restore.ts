@@ -6,7 +6,7 @@
  * other calls take the directory for a copy, also if this call is killed.
  */
 import { join, resolve } from 'node:path'
-import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
+import { diskFailure, Failure, UsageError } from '../failure.ts'
 import * as store from '../store/directory.ts'
 import { type Messages, type Progress, printable, several } from '../words.ts'
 
@@ -22,8 +22,7 @@ interface Restoration {
 }
 
 /** Somebody says that a profile was handed out: a receipt, a used file, or the record of a device. */
-type Statement = Pick<store.Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
-  Partial<Pick<store.Receipt, 'directory' | 'from'>>
+type Statement = Omit<store.Receipt, 'directory'> & Partial<Pick<store.Receipt, 'directory'>>
 
 /** What becomes of a profile, or what contradicts what is said of it. */
 type Kind = 'used' | 'aside' | 'missing' | 'two devices' | 'two profiles'
@@ -31,7 +30,7 @@ type Kind = 'used' | 'aside' | 'missing' | 'two devices' | 'two profiles'
 interface Plan {
   /** What is to be put aside, also before it becomes used: X, or who holds it. */
   readonly aside: (string | store.Held)[]
-  readonly used: Parameters<typeof store.adoptUsed>[1][number][]
+  readonly used: store.Adopted[]
   /** For devices that have no record. */
   readonly records: store.DeviceRecord[]
   /** For a person. */
@@ -96,8 +95,7 @@ async function carryOut(
     store.renewIdentity(directory)
     return plan
   } catch (error) {
-    const cause = error instanceof UnusableProfile ? (error.cause ?? error) : error
-    throw diskFailure(`can't restore ${directory}`, cause)
+    throw diskFailure(`can't restore ${directory}`, error)
   }
 }
 
@@ -147,7 +145,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
       const station = first?.station || store.stationName()
       const claimed = first?.time || new Date().toISOString()
       plan.aside.push(each)
-      plan.used.push({ name: nameOf(each), by: { station, claimed }, device })
+      plan.used.push({ name: nameOf(each), station, claimed, device })
       lines.used.push(...holders.map(lineOf))
       free.delete(iccid)
     } else if (!taken.has(iccid)) {
@@ -167,12 +165,13 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
   const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
   const moves = receipts.filter((each) => each.to !== undefined && isFromHere(each))
+  const lies = new Set(aside)
   const left = new Map(moves.map((each) => [each.iccid, each]))
   for (const [iccid, each] of free) {
     const receipt = left.get(iccid)
     const move = typeof each === 'string' ? undefined : each.move
     if (receipt !== undefined) lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
-    else if (move !== undefined || aside.includes(nameOf(each)))
+    else if (move !== undefined || lies.has(nameOf(each)))
       lines.aside.push(`${iccid} was leaving for ${targets.get(move ?? '') ?? 'an unknown directory'}`)
     else continue
     plan.aside.push(each)
@@ -189,7 +188,15 @@ function saidIn(
   records: readonly store.DeviceRecord[],
   receipts: readonly store.Receipt[],
 ): Statement[] {
-  const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
+  const byFiles = used.flatMap((name) => {
+    const file = store.usedName(name)
+    const read = store.readUsed(directory, file)
+    // It is damaged: nobody knows who has that profile.
+    if (typeof read === 'string') return []
+    const { claimed: time = '', station = '', device = null } = read
+    const source = join(directory, file)
+    return { iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true as const }
+  })
   const dated = [...receipts.filter(({ to }) => to === undefined), ...byFiles]
   dated.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
   return [...dated, ...records.map((each) => ({ ...each, time: '', station: '', source: directory }))]
@@ -206,15 +213,6 @@ function holdersOf(said: readonly Statement[]): Statement[] {
   const all = said.filter(({ device }) => device !== null)
   all.push(...(calls.length > 0 ? calls : nameless.slice(0, 1)))
   return firstOfEach(all, ({ device, time, station }) => device ?? `\0${time} ${station}`)
-}
-
-/** @returns undefined if it is damaged: nobody knows who has that profile */
-function saidByFile(directory: string, name: string): Statement | undefined {
-  const used = store.readUsed(directory, store.usedName(name))
-  if (typeof used === 'string') return undefined
-  const { claimed: time = '', station = '', device = null } = used
-  const source = join(directory, store.usedName(name))
-  return { iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true }
 }
 
 const sourceOf = ({ station, source }: Pick<Statement, 'station' | 'source'>) =>

@@ -19,11 +19,10 @@ export function putAside(directory: string, all: readonly (string | Held)[]): vo
   files.flushDirectory(directory)
 }
 
-/** A profile that a receipt names as handed out. */
-export interface Adopted {
+/** A profile that a receipt names as handed out: to whom, when, and by which station. */
+export interface Adopted extends By {
   /** X, which is aside. */
   readonly name: string
-  readonly by: By
   readonly device?: string | undefined
 }
 
@@ -34,7 +33,7 @@ export interface Adopted {
 export async function adoptUsed(directory: string, all: readonly Adopted[]): Promise<string[]> {
   const damaged: string[] = []
   const drafts: { readonly name: string; readonly path: string }[] = []
-  for (const { name, by, device } of all) {
+  for (const { name, ...by } of all) {
     if (typeof readUsed(directory, asideName(name)) === 'string') {
       damaged.push(name)
       continue
@@ -42,7 +41,7 @@ export async function adoptUsed(directory: string, all: readonly Adopted[]): Pro
     const stored = fieldsOf(files.readText(pathIn(directory, asideName(name))))
     const claim = newTag()
     const path = pathIn(directory, `.~${claim}`)
-    files.write(path, JSON.stringify({ ...stored, ...by, ...(device !== undefined && { device }), claim }))
+    files.write(path, JSON.stringify({ ...stored, ...by, claim }))
     drafts.push({ name, path })
   }
   await files.flushFiles(drafts.map(({ path }) => path))
