@@ -16,7 +16,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
@@ -59,10 +59,10 @@ const LONGEST_LINE = 16 * 1024
 /** Another station writes its lines at once. What is torn for that long was left by a killed call. */
 const TORN_MS = 200
 
+const OTHER_HINT = 'name a new file, such as receipt.jsonl'
 const CHANGED_HINT =
   'name the files that the stations have written, as they are: a receipt is UTF-8, and what an editor or >> of PowerShell has written again may have lost letters'
-const isOther = (path: string) =>
-  new UsageError(`${path} is not a file of receipts`, 'name a new file, such as receipt.jsonl')
+const isOther = (path: string) => new UsageError(`${path} is not a file of receipts`, OTHER_HINT)
 
 export interface ReceiptFile {
   readonly path: string
@@ -79,6 +79,8 @@ export interface ReceiptFile {
  * @throws {Failure} `usage` if it is another file, `disk`
  */
 export function openReceipt(path: string, directories: readonly [string, ...string[]]): ReceiptFile {
+  if (iccidOf(basename(path)) !== undefined)
+    throw new UsageError(`${path}: a receipt can't have the name of a profile`, OTHER_HINT)
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })

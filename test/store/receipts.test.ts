@@ -128,9 +128,10 @@ describe('another file', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  test('is not made where there is a directory, or none', () => {
+  test('is not made under the name of a profile, nor where there is a directory', () => {
     const directory = temporaryDirectory()
-    expect(() => openReceipt(directory, [directory])).toThrow(usage)
+    for (const name of [`${iccid(1)}.json`, `__${iccid(1)}.json`, '.'])
+      expect(() => openReceipt(join(directory, name), [directory])).toThrow(usage)
     expect(() => openReceipt(join(directory, 'missing', 'r.jsonl'), [directory])).toThrow(disk)
   })
 })
