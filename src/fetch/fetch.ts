@@ -28,7 +28,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const client = clientOf(url, apiKey, messages.tell.bind(messages))
   try {
     await finishAnswers(directory, messages)
-    const before = unusedIn(directory)
+    const before = unusedIn(directory, (each) => look(each).unused.length)
     if (before !== undefined) warnOf(directory, messages)
     const count = stock === undefined ? (order.count ?? 1) : stock - (before ?? 0)
     const what = count > 0 ? `ordering ${count}` : 'nothing to order'
@@ -45,7 +45,11 @@ export async function fetchProfiles(order: Order): Promise<void> {
     try {
       conclude(order, count, tally, (performance.now() - began) / 1000)
     } finally {
-      if (tally.stored > 0) tellUnused(directory, before === undefined, messages)
+      // To read a million names takes seconds. Here nobody waits for that; at a station, somebody would.
+      const now = tally.stored > 0 ? unusedIn(directory, leaveList) : undefined
+      const isNew = before === undefined ? 'is new, and ' : ''
+      if (now !== undefined)
+        messages.tell(0, `${directory} ${isNew}has ${several(now, 'unused profile')} now`)
     }
   } finally {
     await client.close()
@@ -64,25 +68,12 @@ function warnOf(directory: string, messages: Messages): void {
 }
 
 /** @returns undefined if there is no such directory */
-function unusedIn(directory: string): number | undefined {
+function unusedIn(directory: string, count: (directory: string) => number): number | undefined {
   try {
-    return look(directory).unused.length
+    return count(directory)
   } catch (error) {
     if (error instanceof Failure && error.outcome === 'no-profiles') return undefined
     throw error
-  }
-}
-
-/** To read a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
-function tellUnused(directory: string, isNew: boolean, messages: Messages): void {
-  try {
-    const unused = leaveList(directory)
-    messages.tell(
-      0,
-      `${directory} ${isNew ? 'is new, and ' : ''}has ${several(unused, 'unused profile')} now`,
-    )
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
   }
 }
 
@@ -90,7 +81,7 @@ function tellUnused(directory: string, isNew: boolean, messages: Messages): void
 const LONG_MS = 10_000
 
 /** What a person sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
-export function viewOf(count: number, tally: Pick<Tally, 'stored'>, messages: Messages, progress: Progress) {
+function viewOf(count: number, tally: Tally, messages: Messages, progress: Progress) {
   const began = performance.now()
   let pause = { why: '', until: 0 }
   return {
