@@ -50,9 +50,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const end = new AbortController()
   const over = AbortSignal.any([stop, end.signal])
   const limit = pLimit(1)
+  /** Also what this call stores. */
   const known = knownIn(directory)
-  /** Also what this call has received, and not stored yet. */
-  const seen = new Set(known)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
   let [unanswered, unstored] = [0, 0]
@@ -130,13 +129,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     tally.refused += refused.length
-    const iccids = new Set(profiles.map(({ iccid }) => iccidDigits(iccid) ?? iccid))
-    const again = [...iccids].find((each) => seen.has(each))
+    const again = profiles.find(({ iccid }) => known.has(iccidDigits(iccid) ?? iccid))
     if (again !== undefined) {
       release(directory, id)
-      throw repeated(`the answer repeats ${again}, which ${directory} already has`)
+      throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
     }
-    for (const each of iccids) seen.add(each)
     const stored = await keep(id, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
