@@ -132,6 +132,9 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     const again = profiles.find(({ iccid }) => known.has(iccidDigits(iccid) ?? iccid))
     if (again !== undefined) {
       release(directory, id)
+      tally.lost.push(
+        ...profiles.flatMap(({ iccid }) => (known.has(iccidDigits(iccid) ?? iccid) ? [] : iccid)),
+      )
       throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
     }
     const stored = await keep(id, profiles)

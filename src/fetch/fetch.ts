@@ -110,10 +110,11 @@ function viewOf(count: number, tally: Tally, messages: Messages, progress: Progr
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
   const { stored, putAside, lost, broken, requests, failure } = tally
-  const up = `up to ${several(tally.brokenProfiles, 'profile')} may have been allocated and not received`
-  if (tally.brokenProfiles > 0)
+  const most =
+    tally.brokenProfiles > 0 ? `up to ${several(tally.brokenProfiles, 'profile')}` : 'more profiles'
+  if (broken > 0)
     messages.warn(
-      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${up}; ask the service provider for them`,
+      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${most} may have been allocated and not received; ask the service provider for them`,
     )
   if (lost.length > 0)
     messages.warn(`received, paid for, and on no disk: ${lost.join(' ')}; ask the service provider for them`)
@@ -125,7 +126,7 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
   }
   const left = Math.max(0, count - stored - putAside)
   const rest =
-    stock === undefined ? `then order the ${left} that are missing` : 'then run the same command again'
+    stock === undefined ? `softsim fetch -n ${left} gets the rest` : 'then run the same command again'
   if (stop.aborted && (failure === undefined || lost.length > 0))
     throw new Failure('interrupted', `interrupted: ${summary}`, rest)
   const none = { outcome: 'no-profiles' } as const

@@ -86,7 +86,7 @@ export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, no
 /** Whether a request that has failed so many times is worth another try. */
 export function isWorthAnotherTry(plan: Plan, { traits }: CallFailure, tries: number): boolean {
   const most = MOST_TRIES[plan.hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
-  return traits.isPassing === true && plan.broken < MOST_BROKEN && tries < most
+  return traits.isPassing === true && plan.missing > 0 && plan.broken < MOST_BROKEN && tries < most
 }
 
 /** Requests that are under way are among those that are left: they may not be counted yet. */

@@ -122,7 +122,8 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const here = resolve(directory)
   // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
   const isFromHere = (each: Statement) => own.has(each.from ?? '') || each.directory === here
-  const isMeant = (each: store.Receipt) => taken.has(each.iccid) || free.has(each.iccid) || isFromHere(each)
+  const isMeant = (each: store.Receipt) =>
+    taken.has(each.iccid) || free.has(each.iccid) || isFromHere(each) || each.to === here
   if (receipts.length > 0 && !receipts.some(isMeant)) {
     const hint = 'check the directory; if all of its profiles came later, it needs no receipts'
     throw new Failure('no-profiles', `${directory} has none of the profiles that the receipts name`, hint)
@@ -176,6 +177,11 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     else continue
     plan.aside.push(each)
   }
+  // What came here since the backup, and was not handed out and did not leave, died with the disk.
+  const named = new Set([...taken, ...all.map(([iccid]) => iccid), ...said.map(({ iccid }) => iccid)])
+  for (const each of receipts)
+    if (each.to === here && !named.has(each.iccid) && !left.has(each.iccid))
+      lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
   // What a move still holds beside a used file goes.
   plan.aside.push(...held.filter(({ name, move }) => move !== undefined && taken.has(store.iccidOf(name))))
   return plan

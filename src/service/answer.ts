@@ -4,12 +4,12 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
 import { durationOf } from '../words.ts'
 import { CallFailure, proxyRefusal } from './call-failure.ts'
-import { type Headers, type Limit, LONGEST_WAIT_MS, numberIn, readLimit } from './rate-limit.ts'
+import { type Headers, type Limit, LONGEST_WAIT_MS, readLimit } from './rate-limit.ts'
 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  readonly body: Buffer
+  readonly body: string
   /** Replaces the API key in a text by asterisks. */
   readonly hide: (text: string) => string
 }
@@ -41,16 +41,22 @@ export const tooLarge = () => new CallFailure('the answer is larger than 32 MB',
 /** @throws {CallFailure} if it has no list of profiles */
 export function readAnswer(answer: Answer, url: URL): Batch {
   const { status, headers, body } = answer
-  const sign = status < 429 ? cacheSign(headers) : undefined
-  if (sign !== undefined) throw repeated(`the answer is from a cache (${sign})`)
   if (!isSuccess(status)) throw statusFailure(answer, url)
-  const text = body.toString('utf8')
   // RFC 8259 8.1: a parser may ignore a byte order mark.
-  const { profiles: list } = (parseJson(text.replace(/^\ufeff/, '')) ?? {}) as { profiles?: unknown }
+  const { profiles: list } = (parseJson(body.replace(/^\ufeff/, '')) ?? {}) as { profiles?: unknown }
   if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }
   if (isWebPage(body)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
   const what = `the answer is not JSON with a list named "profiles"${shown(answer)}`
   throw new CallFailure(what, OPERATOR, { mayHaveAllocated: true, profiles: profilesIn(body) })
+}
+
+/** @returns the failure of an answer of a cache: nothing of it may be read, also if it breaks off */
+export function cacheFailure({
+  status,
+  headers,
+}: Pick<Answer, 'status' | 'headers'>): CallFailure | undefined {
+  const sign = status < 429 ? cacheSign(headers) : undefined
+  return sign === undefined ? undefined : repeated(`the answer is from a cache (${sign})`)
 }
 
 /** @param what says how it is known that an answer was meant for another request */
@@ -64,12 +70,10 @@ export const repeated = (what: string): CallFailure =>
 /** In these headers caches say what they did. X-Cache-Lookup is none: Squid says HIT in it also for fresh answers. */
 const CACHES = ['cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache', 'cf-cache-status', 'cdn-cache']
 
-/** What says that an answer comes from a cache (RFC 9111 5.1, RFC 7234 5.5, RFC 9211); undefined if nothing does. */
+/** What says that an answer comes from a cache (RFC 9111 5.1, RFC 9211); undefined if nothing does. */
 function cacheSign(headers: Headers): string | undefined {
-  const age = String(headers['age']).split(',')[0]
-  if ((numberIn(age) ?? 0) > 0) return `Age: ${age}`
-  const warning = /(?:^|,\s*)(11[0-3])\s/.exec(String(headers['warning']))?.[1]
-  if (warning !== undefined) return `Warning: ${warning}`
+  const { age } = headers
+  if (age !== undefined && !/^[0, ]+$/.test(String(age))) return `Age: ${String(age).slice(0, SHOWN)}`
   const name = CACHES.find((each) => {
     // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
     const words = String(headers[each]).replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, '')
@@ -98,35 +102,33 @@ function entriesIn(list: readonly unknown[]): Omit<Batch, 'limit'> {
 
 /** Larger than any entry. What holds many entries is not parsed again. */
 const LARGEST_ENTRY = 64 * 1024
-/** A string of JSON, which may have braces in it, or a brace. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/gs
+/** A string of JSON, which may have braces in it and no line feed, or a brace. */
+const TOKEN = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[{}]/g
 
 /** Returns the profiles of an answer that broke off, or is no list: each object that is complete and is a profile. */
-export function profilesIn(body: Buffer): readonly StoredProfile[] {
-  const text = body.toString('utf8')
+export function profilesIn(body: string): readonly StoredProfile[] {
   const begins: number[] = []
   const objects: unknown[] = []
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+  for (const { 0: token, index } of body.matchAll(TOKEN)) {
     if (token === '{') begins.push(index)
     const begin = token === '}' ? begins.pop() : undefined
     if (begin !== undefined && index - begin < LARGEST_ENTRY)
-      objects.push(parseJson(text.slice(begin, index + 1)))
+      objects.push(parseJson(body.slice(begin, index + 1)))
   }
   return entriesIn(objects).profiles
 }
 
 /** The beginning of a text, without the API key. The title of a web page says enough. */
 function shown({ body, hide }: Answer): string {
-  const start = body.toString('utf8', 0, READ)
   // Where the text was cut there may be a part of the API key, which is not found.
-  const hidden = hide(start).slice(0, body.length > READ ? -READ / 4 : undefined)
+  const hidden = hide(body.slice(0, READ)).slice(0, body.length > READ ? -READ / 4 : undefined)
   const text = isWebPage(body) ? (/<title\b[^>]*>([^<]*)<\/title/i.exec(hidden)?.[1] ?? '') : hidden
   const line = text.replace(/\r?\n\s*/g, ' ').trim()
   return line === '' ? '' : `: ${Array.from(line).slice(0, SHOWN).join('')}`
 }
 
 /** Neither a list of profiles nor a text of the service begins like this. */
-const isWebPage = (body: Buffer): boolean => /^\s*</.test(body.toString('utf8', 0, SHOWN))
+const isWebPage = (body: string): boolean => /^\s*</.test(body)
 
 function statusFailure(answer: Answer, url: URL): CallFailure {
   const { status, headers, body, hide } = answer

@@ -1,12 +1,13 @@
 /** The one request that the service has, directly or through a proxy. Only this file uses undici. */
 import { isIP } from 'node:net'
+import { StringDecoder } from 'node:string_decoder'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { UsageError } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { type Answer, type Batch, LARGEST, profilesIn, readAnswer, tooLarge } from './answer.ts'
+import { type Answer, type Batch, cacheFailure, LARGEST, profilesIn, readAnswer, tooLarge } from './answer.ts'
 import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
 /** In milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
@@ -47,8 +48,8 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
     // Storing may have held up the event loop for seconds. Only in its next turn undici sees which connections have been
     // idle for too long, and which the service has closed: a request on one of them counts as sent, and as lost.
     await turn()
-    const parts: Buffer[] = []
-    let [hasBegun, size] = [false, 0]
+    const decoder = new StringDecoder('utf8')
+    let [hasBegun, size, body] = [false, 0, '']
     let head: Pick<Answer, 'status' | 'headers'> = { status: 0, headers: {} }
     const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>()
     const handler: Dispatcher.DispatchHandler = {
@@ -57,11 +58,13 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
         if (signal.aborted) controller.abort(new Error('interrupted'))
         hasBegun = !signal.aborted
       },
-      onResponseStart(_, status, headers) {
+      onResponseStart(controller, status, headers) {
         head = { status, headers }
+        const failure = cacheFailure(head)
+        if (failure !== undefined) controller.abort(failure)
       },
       onResponseData(controller, part) {
-        parts.push(part)
+        body += decoder.write(part)
         size += part.length
         if (size > LARGEST) controller.abort(tooLarge())
       },
@@ -77,13 +80,12 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
       await answered
       // Only now undici frees the connection, and begins to count how long it is idle.
       await turn()
-      const body = Buffer.concat(parts)
       trace(2, `answered ${head.status}, ${size} bytes, ${Math.round(performance.now() - began)} ms`)
       trace(3, `headers ${JSON.stringify(head.headers)}`)
       return { ...head, body, hide }
     } catch (error) {
       if (error instanceof CallFailure && size === 0) throw error
-      const traits = { mayHaveAllocated: hasBegun, profiles: profilesIn(Buffer.concat(parts)) }
+      const traits = { mayHaveAllocated: hasBegun, profiles: profilesIn(body) }
       if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
       if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
       throw networkFailure(error, traits, proxyInUse())
@@ -171,9 +173,10 @@ function chosenProxy(env: NodeJS.ProcessEnv = process.env): { variable?: string;
     .find((each) => env[each])
   if (variable === undefined) return {}
   const proxy = env[variable]?.trim() ?? ''
-  if (/^https?:\/\/./i.test(proxy) && URL.canParse(proxy)) return { variable, proxy }
+  const isSound = URL.canParse(proxy) && !/#|%(?![\da-f]{2})/i.test(proxy)
+  if (/^https?:\/\/./i.test(proxy) && isSound) return { variable, proxy }
   throw new UsageError(
     `${variable} is not the address of an HTTP proxy${/^socks/i.test(proxy) ? ', but of a SOCKS proxy' : ''}`,
-    `use the form http://proxy.example:8080; without a proxy, remove ${variable}`,
+    `use the form http://proxy.example:8080; in a password, write % as %25, # as %23 and @ as %40`,
   )
 }

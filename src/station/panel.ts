@@ -14,11 +14,11 @@ export interface Slot {
   readonly hasPassed: boolean
 }
 
-const WORDS = ['skip', 'yes', 'no', 'quit', 'help']
+const WORDS = ['skip', 'yes', 'y', 'no', 'n', 'quit', 'help']
 
 /** @throws {EndOfShift} */
 export async function scanPanel(shift: Shift): Promise<Slot[]> {
-  const { size, keyboard, refused } = shift
+  const { size, keyboard } = shift
   const panel: Slot[] = []
   let isFresh = true
   for (let number = 1; number <= size; ) {
@@ -28,7 +28,7 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
       // The last panel of a list may have empty slots.
       const isLast = keyboard.hasEnded && !keyboard.isTerminal && panel.length > 0
       if (isLast && error instanceof EndOfShift) return 'skip' as const
-      for (const each of panel) refused.push(each.device)
+      for (const each of panel) noteMissed(shift, each.device)
       throw error
     })
     // Each line of a list is for the next slot, also one that is refused.
@@ -37,6 +37,11 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
     if (typeof slot === 'object') panel.push(slot)
   }
   return panel
+}
+
+/** Something was scanned, and got no profile. */
+export function noteMissed({ devices }: Shift, text: string): void {
+  if (!devices.has(text)) devices.set(text, undefined)
 }
 
 async function dropEarly({ keyboard, say }: Shift): Promise<void> {
@@ -60,15 +65,14 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
     if (other !== undefined)
       throw new UsageError(`Device ${other.device} is in this panel already`, 'scan the label of this slot')
     const slot = await check(shift, number, device)
-    // A list has nobody to ask. What has a profile here has passed, and is not programmed again.
-    const isMissed = slot === 'again' && recordOf(shift.directory, device) === undefined
-    if (isMissed && !keyboard.isTerminal) shift.refused.push(answer)
-    return slot
+    // What has a profile here has passed, and is not programmed again.
+    if (slot !== 'again' || recordOf(shift.directory, device) !== undefined) return slot
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    if (!keyboard.isTerminal) shift.refused.push(answer)
     say(`${error.message}. Nothing was programmed: ${error.hint}`)
   }
+  // A list has nobody to ask.
+  if (!keyboard.isTerminal) noteMissed(shift, `${answer} (refused)`)
   return 'again'
 }
 
@@ -99,8 +103,8 @@ async function confirm(shift: Shift, question: string): Promise<boolean> {
   await dropEarly(shift)
   for (;;) {
     const answer = await keyboard.ask(question)
-    if (answer === 'yes') return true
-    if (answer === 'no' || answer === '') return false
+    if (/^y(es)?$/i.test(answer)) return true
+    if (/^(no?)?$/i.test(answer)) return false
     // The label of the next device. In a panel, nobody knows of which slot.
     if (size === 1 || !keyboard.isTerminal) {
       keyboard.kept = answer

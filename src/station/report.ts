@@ -33,12 +33,12 @@ export function stockLine({ directory, size, lowStock }: Settings): string {
 }
 
 /** What became of the devices of a shift. */
-export function endLine({ devices, refused }: Shift): string {
-  const open = notPassed(devices)
-  const passed = `${several(devices.size - open.length, 'device')} passed`
+export function endLine({ devices }: Shift): string {
+  const [open, missed] = [devicesThat(devices, false), devicesThat(devices, undefined)]
+  const passed = `${several(devicesThat(devices, true).length, 'device')} passed`
   const named = open.length > 0 ? `; not passed: ${open.join(', ')}` : ''
-  return `End of the shift: ${passed}${named}${refused.length > 0 ? `; not programmed: ${refused.join(', ')}` : ''}`
+  return `End of the shift: ${passed}${named}${missed.length > 0 ? `; not programmed: ${missed.join(', ')}` : ''}`
 }
 
-export const notPassed = (devices: ReadonlyMap<string, boolean>): string[] =>
-  [...devices].filter(([, hasPassed]) => !hasPassed).map(([device]) => device)
+export const devicesThat = (devices: Shift['devices'], hasPassed: boolean | undefined): string[] =>
+  [...devices].filter(([, each]) => each === hasPassed).map(([device]) => device)

@@ -37,9 +37,7 @@ export interface Shift extends Settings {
   /** The directory that each device has its profile from, by the receipts of this station. */
   readonly receipts: Map<string, string>
   readonly receiptFile: ReceiptFile
-  /** The devices of this shift, and whether each has passed. */
-  readonly devices: Map<string, boolean>
-  /** What a list had that is no serial number. */
-  readonly refused: string[]
+  /** The devices of this shift, and whether each has passed; undefined for what was scanned and got no profile. */
+  readonly devices: Map<string, boolean | undefined>
   say(line: string): void
 }

@@ -1,6 +1,6 @@
 /** A shift at a station: asks for devices, hands each its profile, and records whether it has passed. */
 import { join, resolve } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
+import { diskFailure, Failure, reasonOf } from '../failure.ts'
 import { decryptor, wrongKey } from '../key/decrypt.ts'
 import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.ts'
 import { type HandedOut, handOut } from '../next/next.ts'
@@ -9,10 +9,10 @@ import * as store from '../store/directory.ts'
 import { several } from '../words.ts'
 import { Answer, type Verdict } from './answer.ts'
 import { EndOfShift, Keyboard } from './ask.ts'
-import { type Slot, scanPanel } from './panel.ts'
+import { noteMissed, type Slot, scanPanel } from './panel.ts'
 import { openPort, type Port, talk } from './port.ts'
 import { runProgram } from './program.ts'
-import { banner, endLine, notPassed, stockLine } from './report.ts'
+import { banner, devicesThat, endLine, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
 
 /** So many profiles are tried with the key before the shift. */
@@ -33,13 +33,19 @@ export async function runShift(settings: Settings): Promise<void> {
     // Not before: a signal must end the wait for a key from a pipe.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
     const { unused, used } = store.look(directory)
+    if (unused.length + used.length === 0)
+      throw new Failure('no-profiles', `no profile in ${directory}`, 'check its name and its disk')
+    const receiptFile = store.openReceipt(receipt, [directory])
+    const given = store.readReceipts([receipt]).filter(({ to }) => to === undefined)
+    const free = new Set(unused.map(store.iccidOf))
+    // A backup of a directory that nobody had used has as unused what it has handed out since then.
+    if (given.some((each) => each.directory === resolve(directory) && free.has(each.iccid)))
+      throw store.copyFailure(directory)
     store.enter(directory, settings.messages, true)
     await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
-    const receiptFile = store.openReceipt(receipt, [directory])
-    const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each.directory] as const)
     const shift: Shift = {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
-      ...{ receipts: new Map(given), devices: new Map(), refused: [] },
+      ...{ receipts: new Map(given.map((each) => [each.device ?? '', each.directory])), devices: new Map() },
     }
     for (const line of banner(shift)) say(line)
     await work(shift)
@@ -72,7 +78,7 @@ async function checkKey(key: PrivateKey, directory: string, names: readonly stri
 
 /** Goes on until the shift ends, and says what became of its devices. */
 async function work(shift: Shift): Promise<void> {
-  const { say, stop, devices, refused } = shift
+  const { say, stop, devices } = shift
   try {
     while (!stop.aborted) {
       say(stockLine(shift))
@@ -83,20 +89,22 @@ async function work(shift: Shift): Promise<void> {
   } finally {
     say(endLine(shift))
   }
-  const open = notPassed(devices).length
-  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'all devices passed')
+  const open = devicesThat(devices, false).length
+  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'no device is open')
   if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
-  if (refused.length > 0) throw new Failure('partial', 'some devices were not programmed', 'scan them again')
+  const missed = devicesThat(devices, undefined).length
+  if (missed > 0) throw new Failure('partial', 'some devices were not programmed', 'scan them again')
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */
 async function programPanel(shift: Shift, scanned: readonly Slot[]): Promise<void> {
   const { messages, keyboard, program } = shift
   const ports = new Map<Slot, Port>()
-  for (const { device } of scanned) shift.devices.set(device, false)
+  for (const { device } of scanned) noteMissed(shift, device)
   try {
     const panel = program === undefined ? scanned.filter((slot) => connect(shift, slot, ports)) : scanned
     const handed = await takeProfiles(shift, panel)
+    for (const device of handed.keys()) shift.devices.set(device, false)
     const done = await Promise.allSettled(
       panel.map(async (slot) => {
         const profile = handed.get(slot.device)
@@ -176,7 +184,6 @@ function record(shift: Shift, device: string, iccid: string, { isPassed, note }:
   try {
     store.addResult(directory, device, { ...result, station, time })
   } catch (error) {
-    const what = `the result of device ${device} can't be recorded: ${reasonOf(error)}`
-    throw new Failure('disk', what, 'check the disk, and scan the device again', error)
+    throw diskFailure(`the result of device ${device} can't be recorded`, error)
   }
 }

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import * as files from './files.ts'
+import { copyFailure } from './identity.ts'
 import { DEVICES, fieldsOf, newTag } from './names.ts'
 
 export interface DeviceRecord {
@@ -138,11 +139,12 @@ const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 
 /**
  * Adds a result to the record of a device. It is durable then.
+ * @throws {Failure} `copy` if it has none any more
  * @param isLast whether it comes after all others, whatever the clocks of the stations say
  */
 export function addResult(directory: string, device: string, result: Result, isLast = true): void {
   const place = ownPlace(directory, device)
-  if (place === undefined) throw new Error(`device ${device} has no record`)
+  if (place === undefined) throw copyFailure(directory)
   const last = isLast ? resultNames(files.namesIn(place)).at(-1) : undefined
   const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
   const path = join(place, `r${number}-${newTag()}`)

@@ -292,11 +292,12 @@ export async function arrive(
       throw new Failure('disk', `profiles for ${directory} are not there`, 'run the same command again')
   } else {
     let isMissing = false
-    for (const { name } of items) {
+    for (const { name, tag } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(staged)
       else if (!files.rename(staged, pathIn(directory, name))) isMissing = true
-      else files.remove(pathIn(directory, asideName(name)))
+      // By a move, what is put aside comes home.
+      else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
     // It has come and is gone on, or the directory was away for a moment.
     if (isMissing && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))

@@ -1,5 +1,5 @@
 /** What a station does, as one table. */
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { iccid } from '../support/profiles.ts'
 import type { Place } from './place.ts'
 
@@ -56,6 +56,13 @@ const goBack = (place: Place) => {
   cpSync(place.path('backup'), place.path('profiles'), { recursive: true })
   for (const name of ['.identity', '.devices'])
     rmSync(place.path(`profiles/${name}`), { recursive: true, force: true })
+}
+
+/** What is left is as if all of its profiles were new. */
+const forget = (place: Place) => {
+  rmSync(place.path(`profiles/__${iccid(1)}.json`))
+  for (const name of readdirSync(place.path('profiles/.devices')))
+    rmSync(place.path(`profiles/.devices/${name}`), { recursive: true })
 }
 
 const FAILED = 'Scan it again to repeat: it gets the same profile.'
@@ -308,7 +315,7 @@ const SHIFT: Case[] = [
       'WARNING: profiles left: 2. Fetch more, or type skip for slots that get none.',
       'softsim: warning: ',
       'devices that have a profile can be programmed',
-      'not passed: SN-1, SN-2, SN-3',
+      '0 devices passed; not programmed: SN-1, SN-2, SN-3',
     ],
   }),
   scans('the last profile: the device that has it can be repeated', ['SN-1', 'SN-2', 'SN-1', 'yes'], {
@@ -318,7 +325,7 @@ const SHIFT: Case[] = [
       'WARNING: profiles left: 0.',
       'softsim: warning: ',
       ...ok('SN-1'),
-      'not passed: SN-2',
+      '1 device passed; not programmed: SN-2',
     ],
   }),
   scans('a frame around the profile', ['SN-1'], {
@@ -349,22 +356,22 @@ const SHIFT: Case[] = [
     ...{ first: put('removes-SN-1'), code: 9, never: ['softsim restore'] },
     says: ['not passed: SN-1', 'softsim: error: profiles is gone, or has lost .identity'],
   }),
-  scans('a backup that has forgotten a device: no second profile', ['SN-1'], {
+  scans('a backup from before the shift: refused before the first device', ['SN-1'], {
     first: backUp,
     again: {
-      ...{ first: goBack, typed: ['SN-2', 'SN-1'], code: 10 },
+      ...{ first: goBack, typed: [], code: 10, given: 'SN-1 1' },
+      says: ['softsim: error: profiles is a copy', 'softsim restore puts profiles back into use'],
+    },
+  }),
+  scans('a directory that has forgotten a device: no second profile', ['SN-1'], {
+    again: {
+      ...{ first: forget, typed: ['SN-2', 'SN-1'], code: 10 },
       says: [
         ...ok('SN-2'),
         'softsim: error: device SN-1 has a profile that profiles does not know',
-        'stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i profiles',
+        'if all profiles in it are new, softsim next --device SN-1 gives it another one; if not, stop',
+        'with the receipts of ALL stations and moves: softsim restore -i profiles',
       ],
-    },
-  }),
-  scans('a backup from before the shift: no second profile', ['SN-1'], {
-    first: backUp,
-    again: {
-      ...{ first: goBack, typed: ['SN-1'], code: 10, given: 'SN-1 1' },
-      says: ['if all profiles in it are new, softsim next --device SN-1 gives it another one; if not, stop'],
     },
   }),
   scans('a device of another lot: the next one is asked for', ['SN-1'], {
@@ -397,7 +404,7 @@ const LISTS: Case[] = [
   {
     name: 'a list with what is no serial number',
     ...{ list: 'NOREAD\nSN-2\n', code: 8, given: 'SN-2 1' },
-    says: ['1 device passed; not programmed: NOREAD', 'some devices were not programmed'],
+    says: ['1 device passed; not programmed: NOREAD (refused)', 'some devices were not programmed'],
   },
   {
     name: 'a list that is longer than the stock ends there',
@@ -411,7 +418,7 @@ const LISTS: Case[] = [
   {
     name: 'a list for a panel: each line is for its slot, also one that is refused',
     ...{ list: 'SN-1\nNOREAD\n\nSN-3\nSN-3\n', options: PANEL, code: 8 },
-    ...{ says: ['not programmed: NOREAD, SN-3'], programmed: ['1 SN-1 #', '1 SN-3 #'] },
+    ...{ says: ['not programmed: NOREAD (refused), SN-3 (refused)'], programmed: ['1 SN-1 #', '1 SN-3 #'] },
   },
 ]
 
