@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { checkPrimeSync, createHash, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 export interface RsaKeyPair {
   privateKeyPath: string
@@ -16,10 +17,11 @@ export interface RsaKeyPair {
  * A key pair made the way users make theirs, with ssh-keygen, somewhere under `dir`.
  * A whole profile is too long for OAEP with 2048 or 3072 bits.
  */
-export function rsaKeyPair(dir: string, bits = 4096): RsaKeyPair {
+export async function rsaKeyPair(dir: string, bits = 4096): Promise<RsaKeyPair> {
   // A directory of its own: ssh-keygen asks before it overwrites, and a test cannot answer.
   const privateKeyPath = join(mkdtempSync(join(dir, 'rsa-')), 'key')
-  run('ssh-keygen', ['-t', 'rsa', '-m', 'PEM', '-b', String(bits), '-N', '', '-q', '-f', privateKeyPath])
+  const words = ['-t', 'rsa', '-m', 'PEM', '-b', String(bits), '-N', '', '-q', '-f', privateKeyPath]
+  await promisify(execFile)('ssh-keygen', words)
   return {
     privateKeyPath,
     privateKey: readFileSync(privateKeyPath, 'utf8'),

@@ -17,12 +17,13 @@ declare module 'vitest' {
 }
 
 /** Runs once, before all tests; what it returns runs after them. */
-export default function setup({ provide }: TestProject): () => void {
+export default async function setup({ provide }: TestProject): Promise<() => void> {
   if (isOtherSeed) console.log(`SEED=${seed}`)
   // Its real path: on macOS /var is a link, and messages would show the other name.
   const root = mkdtempSync(join(realpathSync(tmpdir()), 'softsim-test-'))
   provide('root', root)
-  provide('keys', rsaKeyPair(root))
-  provide('otherKeys', rsaKeyPair(root))
+  const [keys, otherKeys] = await Promise.all([rsaKeyPair(root), rsaKeyPair(root)])
+  provide('keys', keys)
+  provide('otherKeys', otherKeys)
   return () => rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }
