@@ -77,5 +77,6 @@ export default defineConfig({
     // Only a test that hangs takes so long, however busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    teardownTimeout: 300_000,
   },
 })
