@@ -71,5 +71,5 @@ test('the last result stays the last one if the clock of a station is behind, an
   addResult(directory, 'D', result('2026-11-26T09:00:00.000Z', 'fail'), false)
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['fail', 'pass', 'fail'])
   expect(records(directory)).toEqual([record('D', 1)])
-  expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('no record')
+  expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('is a copy')
 })
