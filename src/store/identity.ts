@@ -42,8 +42,9 @@ function parse(directory: string, id: string): Identity | undefined {
   const { birth, before } = fieldsOf(files.read(path))
   const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
   const distance = said < now ? now - said : said - now
-  // A file system that does not tell the time of birth says 0. FAT tells it in local time, which is another one in summer.
-  const isTold = birth !== '0' && now % COARSE !== 0n
+  // A file system that does not tell the time of birth says 0. A stick says nothing, or tells it in local time, which is
+  // another one in summer; exFAT tells it more exactly as long as the file is in memory.
+  const isTold = birth !== '0' && now % COARSE !== 0n && !files.isOnFat(directory)
   return {
     id,
     before: Array.isArray(before) ? before.map(String) : [],

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
 import { addResult, identityOf, makeRecords } from '../../src/store/directory.ts'
@@ -189,6 +190,8 @@ test('a copy is named after the counts', async () => {
   identityOf(directory)
   const copy = async (from: string) => {
     const to = join(temporaryDirectory(), 'copy')
+    // A copy has another time of birth, which is compared in hundredths of a second.
+    await setTimeout(50)
     cpSync(from, to, { recursive: true })
     return await statusOf(to)
   }
