@@ -29,7 +29,7 @@ export class Tally {
   stored = 0
   /** On the disk: the next call gives them their names. */
   putAside = 0
-  /** The ICCIDs of what was received and is on no disk. */
+  /** The ICCIDs of what was received and not stored. */
   lost: string[] = []
   /** Entries of answers that are no profiles. */
   refused = 0
@@ -107,7 +107,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
       const { mayHaveAllocated, profiles = [] } = error.traits
       if (mayHaveAllocated) {
         tally.broken++
-        tally.brokenProfiles += Math.max(0, asked - profiles.length)
+        // Of an answer with more than was asked for, nobody knows where it would have ended.
+        tally.brokenProfiles += profiles.length > asked ? Number.POSITIVE_INFINITY : asked - profiles.length
         const stored = await keep(id, profiles)
         follow({ ...plan, missing: plan.missing - stored })
       } else release(directory, id)

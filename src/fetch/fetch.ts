@@ -110,14 +110,16 @@ function viewOf(count: number, tally: Tally, messages: Messages, progress: Progr
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
   const { stored, putAside, lost, broken, requests, failure } = tally
-  const most =
-    tally.brokenProfiles > 0 ? `up to ${several(tally.brokenProfiles, 'profile')}` : 'more profiles'
-  if (broken > 0)
+  const { brokenProfiles: most } = tally
+  const many = Number.isFinite(most) ? `up to ${several(most, 'profile')}` : 'more profiles'
+  if (most > 0)
     messages.warn(
-      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${most} may have been allocated and not received; ask the service provider for them`,
+      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${many} may have been allocated and not received; ask the service provider for them`,
     )
   if (lost.length > 0)
-    messages.warn(`received, paid for, and on no disk: ${lost.join(' ')}; ask the service provider for them`)
+    messages.warn(
+      `received and not stored: ${lost.join(' ')}; if they are paid for, ask the service provider`,
+    )
   const summary = `${storedOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
   const isRepeated = failure instanceof CallFailure && failure.traits.isRepeated
   if (stored >= count && !isRepeated) {

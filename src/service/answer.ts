@@ -51,10 +51,7 @@ export function readAnswer(answer: Answer, url: URL): Batch {
 }
 
 /** @returns the failure of an answer of a cache: nothing of it may be read, also if it breaks off */
-export function cacheFailure({
-  status,
-  headers,
-}: Pick<Answer, 'status' | 'headers'>): CallFailure | undefined {
+export function cacheFailure(status: number, headers: Headers): CallFailure | undefined {
   const sign = status < 429 ? cacheSign(headers) : undefined
   return sign === undefined ? undefined : repeated(`the answer is from a cache (${sign})`)
 }
@@ -72,8 +69,8 @@ const CACHES = ['cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache', 'c
 
 /** What says that an answer comes from a cache (RFC 9111 5.1, RFC 9211); undefined if nothing does. */
 function cacheSign(headers: Headers): string | undefined {
-  const { age } = headers
-  if (age !== undefined && !/^[0, ]+$/.test(String(age))) return `Age: ${String(age).slice(0, SHOWN)}`
+  const age = String(headers['age'])
+  if (/[1-9]/.test(age)) return `Age: ${age.slice(0, SHOWN)}`
   const name = CACHES.find((each) => {
     // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
     const words = String(headers[each]).replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, '')

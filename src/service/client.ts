@@ -60,7 +60,7 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
       },
       onResponseStart(controller, status, headers) {
         head = { status, headers }
-        const failure = cacheFailure(head)
+        const failure = cacheFailure(status, headers)
         if (failure !== undefined) controller.abort(failure)
       },
       onResponseData(controller, part) {
@@ -177,6 +177,6 @@ function chosenProxy(env: NodeJS.ProcessEnv = process.env): { variable?: string;
   if (/^https?:\/\/./i.test(proxy) && isSound) return { variable, proxy }
   throw new UsageError(
     `${variable} is not the address of an HTTP proxy${/^socks/i.test(proxy) ? ', but of a SOCKS proxy' : ''}`,
-    `use the form http://proxy.example:8080; in a password, write % as %25, # as %23 and @ as %40`,
+    `use the form http://proxy.example:8080, with % in a password as %25; without a proxy, remove ${variable}`,
   )
 }

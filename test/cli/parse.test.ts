@@ -138,6 +138,11 @@ test.each([
   ['$env:USERPROFILE\\r.jsonl', 'has a variable in it'],
   ['%USERPROFILE%\\r.jsonl', 'has a variable in it'],
   ['!LINE!.jsonl', 'has a variable in it'],
+  ['$1/r.jsonl', 'has a variable in it'],
+  ['%~dp0r.jsonl', 'has a variable in it'],
+  ['%1', 'has a variable in it'],
+  ['%%A.jsonl', 'has a variable in it'],
+  ['r.jsonl # of line 1', 'has a comment in it'],
   ['{{ receipts }}/r.jsonl', 'has a variable in it'],
   ['-----BEGIN PRIVATE KEY-----', 'is a key, not the name of a file'],
 ])('a damaged value of an option or a variable: %s', (text, words) => {

@@ -308,6 +308,7 @@ describe('through a proxy', () => {
     '"http://proxy.example:8080"',
     'http://',
     'http://a b',
+    'http://bob:s3cret%pw@proxy.example:8080',
   ])('what is no address of an HTTP proxy is refused at once: %s', (proxy) => {
     vi.stubEnv('https_proxy', proxy)
     expect(() => connect(`https://${NOWHERE}/`)).toThrow(UsageError)

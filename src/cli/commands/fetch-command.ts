@@ -17,7 +17,7 @@ export class FetchCommand extends BaseCommand {
   static override usage = {
     description: 'download encrypted profiles into a directory, before production',
     details: [
-      'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. A script that runs again and again uses --stock: it orders what is missing, and nothing twice.',
+      'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. A script that runs again and again uses --stock: it orders what is missing. Run one at a time.',
       'Give the API key in the environment variable SOFTSIM_API_KEY rather than with -a: ps shows options to every user of the machine.',
       'fetch uses the environment variables HTTPS_PROXY, ALL_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
     ].join('\n\n'),

@@ -20,9 +20,10 @@ const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string]
     'has quotes in it',
     'remove them; an env file takes a value without quotes, and cmd reads \\" as a quote',
   ],
+  [/\s#/, 'has a comment in it', 'in an env file, a comment is a line of its own'],
   [/^~[^/\\]*([/\\]|$)/, 'begins with ~', 'a shell replaces it only where a word begins'],
   [
-    /\$[a-z_({]|!\w+!|\{\{|^(?!https?:).*%[a-z_]\w*%/i,
+    /\$[a-z_({]|^\$\d|!\w+!|\{\{|^%%?~?\w|^(?!https?:).*%[a-z_]\w*%/i,
     'has a variable in it that nothing has replaced',
     'it may not be set, or stand in single quotes or in an env file: give its value',
   ],
