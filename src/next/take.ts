@@ -206,10 +206,9 @@ export class Call {
       const most = this.skipped.isRightKey ? open.length : Math.min(open.length, LOCKED_IN_A_ROW)
       const batch = this.#holdSome(open.splice(0, most))
       isEnd = batch.length < most
-      const results = await Promise.allSettled(batch.map((claim) => makeReady(this.#encoder, claim)))
       const bad: store.Claim[] = []
-      for (const [at, result] of results.entries()) {
-        const claim = batch[at] as store.Claim
+      for (const { claim, opened } of batch) {
+        const [result] = await Promise.allSettled([opened])
         if (result.status === 'fulfilled') {
           this.skipped.isRightKey = true
           ready.push(result.value)
@@ -224,15 +223,22 @@ export class Call {
     return ready
   }
 
-  /** @returns fewer claims at the end */
-  #holdSome(devices: readonly Device[]): store.Claim[] {
-    const batch: store.Claim[] = []
+  /**
+   * Holds profiles, and begins to decrypt each one while it holds the next.
+   * @returns fewer at the end
+   */
+  #holdSome(devices: readonly Device[]) {
+    const batch: { readonly claim: store.Claim; readonly opened: Promise<Ready> }[] = []
     while (batch.length < devices.length) {
       const name = this.unused.next()
       if (name === undefined) break
       try {
         const claim = this.#hold(name, devices[batch.length])
-        if (claim !== undefined) batch.push(claim)
+        if (claim === undefined) continue
+        const opened = makeReady(this.#encoder, claim)
+        // If the call fails before it asks, the system must not.
+        opened.catch(() => undefined)
+        batch.push({ claim, opened })
       } catch (error) {
         this.skipped.add(name, error)
       }
