@@ -89,17 +89,6 @@ export async function print(text: string): Promise<void> {
 }
 
 /**
- * Node opens a stream as soon as code asks for it, as `node:assert` does while undici is loaded, and ends if it can't,
- * as with pipes under Wine. What is no terminal gets a stand-in: nothing is written there.
- */
-export function standInForStreams(): void {
-  const { Writable } = process.getBuiltinModule('node:stream')
-  const value = new Writable({ write: (_chunk, _encoding, done) => done() })
-  if (!isTerminal(1)) Object.defineProperty(process, 'stdout', { value, configurable: true })
-  if (!isTerminal(2)) Object.defineProperty(process, 'stderr', { value, configurable: true })
-}
-
-/**
  * Whether the caller has closed standard output (`>&-`). Node then opens the null device there, for reading too, which
  * `> /dev/null` does not. Output would be lost without an error.
  */

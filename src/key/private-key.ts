@@ -65,9 +65,8 @@ const isFileName = (path: string) => existsSync(path) || /^[^\r\n]{1,200}\.(pem|
 
 function unread(path: string, error: unknown): Failure {
   const name = isFileName(path) ? ` ${path}` : ''
-  const isRefused = errnoOf(error) === 'EACCES'
   const check = 'check -k: its value is the file of the private key, or - for standard input'
-  const hint = isRefused ? 'give this user permission to read the file' : check
+  const hint = errnoOf(error) === 'EACCES' ? 'give this user permission to read the file' : check
   return new Failure('key', `can't read the private key${name}: ${reasonOf(error)}`, hint, error)
 }
 

@@ -33,15 +33,13 @@ const OPERATOR =
 const PAGE =
   'the service sends no web pages: the URL is wrong, or a proxy or a login page has answered in place of the service'
 
-/** What another success status than 200 brings is paid for, too. */
-const isSuccess = (status: number): boolean => status >= 200 && status < 300
-
 export const tooLarge = () => new CallFailure('the answer is larger than 32 MB', OPERATOR)
 
 /** @throws {CallFailure} if it has no list of profiles */
 export function readAnswer(answer: Answer, url: URL): Batch {
   const { status, headers, body } = answer
-  if (!isSuccess(status)) throw statusFailure(answer, url)
+  // What another success status than 200 brings is paid for, too.
+  if (status < 200 || status >= 300) throw statusFailure(answer, url)
   // RFC 8259 8.1: a parser may ignore a byte order mark.
   const { profiles: list } = (parseJson(body.replace(/^\ufeff/, '')) ?? {}) as { profiles?: unknown }
   if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }

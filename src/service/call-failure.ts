@@ -104,13 +104,10 @@ export function proxyRefusal(status: number, headers: Headers, variable?: string
   const schemes = String(headers['proxy-authenticate'] ?? '')
     .split(',')
     .flatMap((part) => /^\s*([a-z][a-z0-9-]*)(?:\s+[^\s=].*)?\s*$/i.exec(part)?.[1] ?? [])
-  if (schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme)))
-    return new CallFailure(
-      `${proxy} requires a valid user name and password (407)`,
-      `set them in ${place}, in the form http://user:password@proxy.example:8080`,
-    )
-  return new CallFailure(
-    `${proxy} takes only a login by ${[...new Set(schemes)].join(' or ')} (407)`,
-    `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${place}, or ask the operator of the proxy to let this machine through`,
-  )
+  const isBasic = schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme))
+  const by = isBasic ? 'wants a user name and a password' : `takes only a login by ${schemes.join(' or ')}`
+  const hint = isBasic
+    ? `set them in ${place}, in the form http://user:password@proxy.example:8080`
+    : `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${place}`
+  return new CallFailure(`${proxy} ${by} (407)`, hint)
 }

@@ -70,7 +70,7 @@ const SERVICES: Record<string, Misbehaviour> = {
   'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
   'is a proxy that wants a login': fails(
     { kind: 'status', status: 407 },
-    /a proxy requires a valid user name and password \(407\)/,
+    /a proxy wants a user name and a password \(407\)/,
   ),
 }
 

@@ -291,8 +291,8 @@ describe('through a proxy', () => {
   )
 
   test.each<[logins: string[], expected: RegExp]>([
-    [[], /^the proxy in HTTPS_PROXY requires a valid user name and password \(407\)$/],
-    [['Basic realm="a, b"', 'NTLM'], /requires a valid user name/],
+    [[], /^the proxy in HTTPS_PROXY wants a user name and a password \(407\)$/],
+    [['Basic realm="a, b"', 'NTLM'], /wants a user name/],
     [['Negotiate, NTLM'], /^the proxy in HTTPS_PROXY takes only a login by Negotiate or NTLM \(407\)$/],
     [['NTLM', 'Negotiate TlRMTVNTUAAC=='], /takes only a login by NTLM or Negotiate \(407\)$/],
     [['Digest realm="office", nonce="x", qop="auth"'], /takes only a login by Digest \(407\)$/],

@@ -1,7 +1,6 @@
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
 import { onInterrupt } from '../signals.ts'
-import { standInForStreams } from '../streams.ts'
 import { BaseCommand, single, startThreads } from './base.ts'
 import * as value from './values.ts'
 
@@ -58,7 +57,6 @@ export class FetchCommand extends BaseCommand {
     if (apiKey === undefined) throw new UsageError('fetch needs an API key', 'set SOFTSIM_API_KEY to it')
     report.hide(apiKey)
     value.refuse(stock && this.count, "--stock and -n can't be used together", 'give one of them')
-    standInForStreams()
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
     const { stop, abort, release } = onInterrupt(GRACE_MS, (isLast) =>
       report.warn(isLast ? AT_ONCE : WAITING),

@@ -90,7 +90,8 @@ export class NextCommand extends BaseCommand {
       if (isOnScreen()) report.warn(ON_SCREEN)
     }
     const order = {
-      ...{ directory, key, count, format, messages: report, stop, hold, isNew: this.new },
+      ...{ directory, key, format, messages: report, stop, hold, isNew: this.new },
+      count: devices.length || count,
       options: { smsp: this.smsp, smsc: !this.noSmsc, crc: !this.noCrc },
       ...(device !== undefined && { devices }),
       ...(iccid !== undefined && { iccid }),
