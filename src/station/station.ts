@@ -33,7 +33,8 @@ export async function runShift(settings: Settings): Promise<void> {
     // Not before: a signal must end the wait for a key from a pipe.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
     const { unused, used } = store.look(directory)
-    if (unused.length + used.length === 0)
+    // Nobody has ever used it; what a killed fetch has received is stored with the first device.
+    if (unused.length + used.length === 0 && store.identityState(directory) === 'none')
       throw new Failure('no-profiles', `no profile in ${directory}`, 'check its name and its disk')
     const receiptFile = store.openReceipt(receipt, [directory])
     const given = store.readReceipts([receipt]).filter(({ to }) => to === undefined)

@@ -1,5 +1,7 @@
 /** What a station does, as one table. */
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { identityOf } from '../../src/store/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import type { Place } from './place.ts'
 
@@ -56,6 +58,18 @@ const goBack = (place: Place) => {
   cpSync(place.path('backup'), place.path('profiles'), { recursive: true })
   for (const name of ['.identity', '.devices'])
     rmSync(place.path(`profiles/${name}`), { recursive: true, force: true })
+}
+
+/** Puts the answer of a service aside in a directory of its own, as a fetch does. */
+const receive = (place: Place) => {
+  const answer = place.path(`received/.incoming/${'0'.repeat(20)}`)
+  mkdirSync(answer, { recursive: true })
+  mkdirSync(place.path('received/.claims'))
+  identityOf(place.path('received'))
+  writeFileSync(
+    join(answer, 'answer'),
+    `${JSON.stringify(JSON.parse(readFileSync(place.path(`profiles/${iccid(1)}.json`), 'utf8')))}\n`,
+  )
 }
 
 /** What is left is as if all of its profiles were new. */
@@ -119,6 +133,12 @@ const START: Case[] = [
     },
   ),
   refuses('a key that is missing', ['-k', 'no.pem'], "can't read the private key no.pem", { code: 4 }),
+  refuses('a directory that nobody has used', ['-i', '.'], 'no profile in .', { code: 3 }),
+  {
+    name: 'a directory whose profiles were received by a fetch that was killed',
+    first: receive,
+    ...{ options: ['-i', 'received'], typed: ['SN-1'], says: ok('SN-1'), given: 'SN-1 1' },
+  },
   refuses('a directory that is missing', ['-i', 'nowhere'], 'directory nowhere does not exist', { code: 3 }),
   refuses(
     'a key of other profiles: one error',
