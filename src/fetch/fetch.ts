@@ -128,7 +128,7 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
   }
   const left = Math.max(0, count - stored - putAside)
   const rest =
-    stock === undefined ? `softsim fetch -n ${left} gets the rest` : 'then run the same command again'
+    stock === undefined ? `the same command with -n ${left} gets the rest` : 'then run the same command again'
   if (stop.aborted && (failure === undefined || lost.length > 0))
     throw new Failure('interrupted', `interrupted: ${summary}`, rest)
   const none = { outcome: 'no-profiles' } as const

@@ -290,14 +290,14 @@ export class Call {
       (each) => each === undefined || store.recordOf(directory, each) === undefined,
     )
     if (left < missing.length || this.#shortages++ === MOST_SHORTAGES)
-      throw this.#shortage(wanted.length, ready.length, listing)
+      throw this.#shortage(ready.length, listing)
     this.unused.again()
   }
 
   /** What is said of too few profiles. */
-  #shortage(wanted: number, usable: number, { unused, used, held, aside }: store.Listing): Failure {
-    const { wrongKey, unread, count } = this.skipped
-    const { directory } = this.#order
+  #shortage(usable: number, { unused, used, held, aside }: store.Listing): Failure {
+    const { wrongKey, unread } = this.skipped
+    const { directory, devices, count } = this.#order
     if (wrongKey !== undefined) return wrongKey
     if (unread !== undefined)
       return new Failure(
@@ -309,10 +309,10 @@ export class Call {
     if (usable > 0)
       return new Failure(
         'no-profiles',
-        `at most ${usable} of ${wanted} requested profiles are available in ${directory}`,
+        `at most ${usable} of ${devices?.length ?? count} requested profiles are available in ${directory}`,
         'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
       )
-    if (count > 0)
+    if (this.skipped.count > 0)
       return new Failure(
         'unusable',
         `none of the unused profiles in ${directory} can be used`,

@@ -11,10 +11,12 @@ import { readUsed } from './state.ts'
 export function putAside(directory: string, all: readonly (string | Held)[]): void {
   for (const each of all) {
     const name = typeof each === 'string' ? each : each.name
-    const from = typeof each === 'string' ? pathIn(directory, each) : placesOf(directory, each).held
+    const held = typeof each === 'string' ? [] : [placesOf(directory, each).held]
+    // A backup that keeps what was removed has both.
     // Beside a used file, it is rubbish.
-    if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
-    else files.rename(from, pathIn(directory, asideName(name)))
+    for (const from of [...held, pathIn(directory, name)])
+      if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
+      else files.rename(from, pathIn(directory, asideName(name)))
   }
   files.flushDirectory(directory)
 }

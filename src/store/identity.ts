@@ -160,10 +160,9 @@ function hasLost(directory: string, place: string, field: 'claim' | 'device'): b
 }
 
 export function copyFailure(directory: string): Failure {
-  const what =
-    ownIn(directory)?.isCopied === false
-      ? `has lost ${DEVICES}: devices that have a profile would get another one`
-      : 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
+  const what = hasLost(directory, DEVICES, 'device')
+    ? `has lost ${DEVICES}: devices that have a profile would get another one`
+    : 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
   const hint = `use the directory that it was copied from; if that is gone, softsim restore puts ${directory} back into use with the receipts of all stations`
   return new Failure('copy', `${directory} ${what}`, hint)
 }

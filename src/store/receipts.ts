@@ -170,7 +170,12 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 function filesAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
-  const files = all.filter((each) => statSync(each).isFile() && beginningOf(each) === BEGINNING)
+  // Also what an editor or PowerShell has written again: it is refused, and not passed over.
+  const words = (path: string) =>
+    readPart(path, 0, 64)
+      .toString()
+      .replace(/[^!-~]/g, '')
+  const files = all.filter((each) => statSync(each).isFile() && words(each).startsWith(BEGINNING))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }

@@ -94,6 +94,7 @@ describe('what is refused', () => {
     ['station --read ICCID', /^--read has no \(\.\.\.\) around the ICCID/],
     ['station --read ((', /^the value of --read is not a regular expression/],
     ['next --receipt -', /^--receipt names a file/],
+    ['next --receipt /dev/stdout', /^--receipt names a file/],
     ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
   ] as const)('%s', (line, expected) => expect(refused(line)).toMatch(expected))
 
@@ -166,6 +167,7 @@ test.each([
   `${HOME}\\50% r`,
   "O'Neil/r",
   'r (2).jsonl',
+  'Lot #5/r.jsonl',
 ])('%s is a name', (text) => expect(parsed(['next', '--receipt', text])).toMatchObject({ receipt: text }))
 
 test('an address may have escapes in it', () => {

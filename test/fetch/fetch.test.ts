@@ -113,7 +113,7 @@ describe('numbers and dates in headers', () => {
     const { code, stderr } = await run({ count: 150 })
     expect([code, unusedIn(directory).length]).toEqual([8, 100])
     expect(errorIn(stderr)).toMatch(/: the service asks for a pause of 60 min$/)
-    expect(hintIn(stderr)).toBe('try again in 60 min; softsim fetch -n 50 gets the rest')
+    expect(hintIn(stderr)).toBe('try again in 60 min; the same command with -n 50 gets the rest')
   })
 })
 
@@ -292,7 +292,7 @@ test('Ctrl-C: no more requests, and what is under way is stored', async () => {
   expect([errorIn(stderr), hintIn(stderr)]).toEqual([
     ...[
       expect.stringMatching(/^interrupted: stored 100 of 500 profiles/),
-      'softsim fetch -n 400 gets the rest',
+      'the same command with -n 400 gets the rest',
     ],
   ])
 })

@@ -377,3 +377,12 @@ describe('nothing is restored', () => {
     expect(shown(directory)).toEqual(['1.aside', '2'])
   })
 })
+
+test('a backup that keeps what was removed: what a move holds is nowhere unused', async () => {
+  const directory = directoryOf([1, 2], { [`.${file(1)}~${MOVE}+${TAG}`]: stored(1) })
+  const receipts = fileOf(left(1, directory))
+  await restored(directory, [receipts])
+  expect(namesIn(directory).filter((name) => name.includes('.json'))).toEqual(
+    [`${file(1)}.aside`, file(2)].sort(),
+  )
+})

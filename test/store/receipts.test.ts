@@ -173,3 +173,15 @@ test('the last line of a file may be torn, lines may be empty, or end as on Wind
 test('a directory without receipts is refused', () => {
   expect(() => readReceipts([temporaryDirectory()])).toThrow(usage)
 })
+
+test('in a directory, what was written again is not passed over: a mark is refused, an empty line is none', () => {
+  const directory = temporaryDirectory()
+  const put = (bytes: Buffer) => writeFileSync(join(directory, 'b.jsonl'), bytes)
+  writeFileSync(join(directory, 'a.jsonl'), line(1))
+  for (const encoding of ['utf8', 'utf16le'] as const) {
+    put(Buffer.from(`\ufeff${line(2)}`, encoding))
+    expect(() => readReceipts([directory])).toThrow(/b\.jsonl:1 is not a receipt/)
+  }
+  put(Buffer.from(`\r\n${line(2)}`))
+  expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2)])
+})

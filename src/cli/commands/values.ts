@@ -20,7 +20,7 @@ const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string]
     'has quotes in it',
     'remove them; an env file takes a value without quotes, and cmd reads \\" as a quote',
   ],
-  [/\s#/, 'has a comment in it', 'in an env file, a comment is a line of its own'],
+  [/\s#\s/, 'has a comment in it', 'in an env file, a comment is a line of its own'],
   [/^~[^/\\]*([/\\]|$)/, 'begins with ~', 'a shell replaces it only where a word begins'],
   [
     /\$[a-z_({]|^\$\d|!\w+!|\{\{|^%%?~?\w|^(?!https?:).*%[a-z_]\w*%/i,
@@ -47,7 +47,7 @@ export const directory = nameLike('/data/profiles')
 export const keyFile = nameLike('/data/softsim.pem')
 
 export function receipt(text: string, name: string): string {
-  if (text !== '-') return nameLike('/data/receipt.jsonl')(text, name)
+  if (!/^(-$|\/dev\/|\/proc\/)/.test(text)) return nameLike('/data/receipt.jsonl')(text, name)
   throw new UsageError(`${name} names a file: standard output is for the device`, 'such as receipt.jsonl')
 }
 
