@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { Failure } from '../failure.ts'
 import * as files from './files.ts'
 import { copyFailure } from './identity.ts'
 import { DEVICES, fieldsOf, newTag } from './names.ts'
@@ -130,7 +131,8 @@ function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: 
     if (files.exists(draft)) files.drop(draft, iccid)
     return place
   }
-  throw new Error(`no place for the record of device ${device}`)
+  // A call that slept for an hour finds its draft gone.
+  throw new Failure('disk', `the record of device ${device} can't be made`, 'run the same command again')
 }
 
 /** The name of a result begins with the time in milliseconds since 1970, or a later one if a clock goes back. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   addResult,
+  decideRecords,
   isTwin,
   makeRecords,
   recordOf,
@@ -72,4 +73,13 @@ test('the last result stays the last one if the clock of a station is behind, an
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['fail', 'pass', 'fail'])
   expect(records(directory)).toEqual([record('D', 1)])
   expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('is a copy')
+})
+
+test('a call that slept so long that its draft is gone fails, and is no bug', async () => {
+  const directory = lot(0)
+  await makeRecords(directory, [record('D', 1)])
+  const draft = join(directory, '.devices', '~gone', iccid(2))
+  const decided = decideRecords(directory, [record('E', 2)], [draft])
+  await expect(decided).rejects.toMatchObject({ outcome: 'disk' })
+  expect(recordOf(directory, 'E')).toBe(undefined)
 })
