@@ -82,12 +82,11 @@ export class Keyboard {
   #begin(): void {
     if (this.#stdin.listenerCount('data') > 0) return
     if (this.isTerminal) this.#stdin.setRawMode(true)
-    const end = () => this.#end()
     this.#stdin.setEncoding('utf8').on('data', (text) => {
       this.#lastAt = Date.now()
       for (const each of this.isTerminal ? stripVTControlCharacters(`${text}`) : `${text}`) this.#take(each)
     })
-    this.#stdin.on('end', end).on('error', end)
+    this.#stdin.on('end', () => this.#end()).on('error', () => this.#end())
   }
 
   #take(character: string): void {

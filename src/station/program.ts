@@ -6,19 +6,13 @@ import type { Answer, Limits, Verdict } from './answer.ts'
 
 const isWindows = process.platform === 'win32'
 
-/** A program that does not end by itself is killed after this time. */
-const GRACE_MS = 5000
-/** What a program has started may keep its output open. */
-const LAST_WORDS_MS = 500
+/** A program that does not end is killed after the first; what it has started may keep its output open for the second. */
+const [GRACE_MS, LAST_WORDS_MS] = [5000, 500]
 /** What only softsim may know. */
 const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
 
-interface Call extends Limits {
-  readonly program: string
-  /** What the program reads, and what is in its environment. */
-  readonly sent: string
-  readonly variables: Readonly<Record<string, string>>
-}
+/** The program reads what is sent, and has the variables in its environment. */
+type Call = Limits & { program: string; sent: string; variables: Readonly<Record<string, string>> }
 
 /** Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must. */
 export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {

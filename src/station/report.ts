@@ -19,17 +19,16 @@ export function* banner({ directory, keyPath, receipt, ports, program, size, bau
   yield `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`
   const all = histories(directory).filter(({ results }) => results.at(-1)?.result !== 'pass')
   const open = all.map(({ device }) => device).sort(new Intl.Collator('en', { numeric: true }).compare)
-  const names = open.length > 0 ? `: ${open.slice(0, MOST_NAMED).join(', ')}` : ''
-  const more = open.length > MOST_NAMED ? ', ...' : ''
-  yield `Not passed:  ${several(open.length, 'device')} with a profile${names}${more}`
+  const names = open.slice(0, MOST_NAMED).join(', ') + (open.length > MOST_NAMED ? ', ...' : '')
+  yield `Not passed:  ${several(open.length, 'device')} with a profile${names && `: ${names}`}`
 }
 
 /** How many profiles are left. Other stations take some, too. */
 export function stockLine({ directory, size, lowStock }: Settings): string {
   const left = look(directory).unused.length
-  if (left < size && size > 1)
-    return `WARNING: profiles left: ${left}. Fetch more, or type skip for slots that get none.`
-  return left <= lowStock ? `WARNING: profiles left: ${left}. Fetch more.` : `Profiles left: ${left}`
+  const skip = left < size && size > 1 ? ', or type skip for slots that get none' : ''
+  if (left > lowStock && skip === '') return `Profiles left: ${left}`
+  return `WARNING: profiles left: ${left}. Fetch more${skip}.`
 }
 
 /** What became of the devices of a shift. */

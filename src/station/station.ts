@@ -39,9 +39,8 @@ export async function runShift(settings: Settings): Promise<void> {
     const receiptFile = store.openReceipt(receipt, [directory])
     const given = store.readReceipts([receipt]).filter(({ to }) => to === undefined)
     const free = new Set(unused.map(store.iccidOf))
-    // A backup of a directory that nobody had used has as unused what it has handed out since then.
-    if (given.some((each) => each.directory === resolve(directory) && free.has(each.iccid)))
-      throw store.copyFailure(directory)
+    // A backup of a directory that nobody had used has as unused what was handed out since then.
+    if (given.some(({ iccid }) => free.has(iccid))) throw store.copyFailure(directory)
     store.enter(directory, settings.messages, true)
     await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
     const shift: Shift = {

@@ -11,8 +11,11 @@ import { look, looking } from './listing.ts'
 import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, pathIn, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
-/** In nanoseconds: the step of the times of FAT and exFAT. Over SMB, times have fewer digits, too. */
+/** In nanoseconds: the step of the times of FAT and exFAT. */
 const COARSE = 10_000_000n
+
+/** In nanoseconds: a Samba that stores no time of birth tells another one after a remount, by up to 60 ms in a trial. */
+const NEAR = 100_000_000n
 
 /** How many used files are looked into, the last ones: on a share, all would take minutes. */
 const MOST_LOOKED_AT = 100
@@ -48,7 +51,7 @@ function parse(directory: string, id: string): Identity | undefined {
   return {
     id,
     before: Array.isArray(before) ? before.map(String) : [],
-    isCopied: isTold && distance > COARSE,
+    isCopied: isTold && distance > NEAR,
   }
 }
 

@@ -394,9 +394,14 @@ const SHIFT: Case[] = [
       ],
     },
   }),
+  scans('a copy that has unused what this station has handed out: refused', ['SN-1'], {
+    first: backUp,
+    again: { options: ['-i', 'backup'], typed: [], code: 10, says: ['softsim: error: backup is a copy'] },
+  }),
   scans('a device of another lot: the next one is asked for', ['SN-1'], {
     first: backUp,
     again: {
+      first: (place) => rmSync(place.path(`backup/${iccid(1)}.json`)),
       ...{ options: ['-i', 'backup'], typed: ['SN-1', 'SN-2'] },
       says: [
         'Device SN-1 has a profile from */profiles: program it from there. If that is gone, softsim next --device SN-1',

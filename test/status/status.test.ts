@@ -190,8 +190,8 @@ test('a copy is named after the counts', async () => {
   identityOf(directory)
   const copy = async (from: string) => {
     const to = join(temporaryDirectory(), 'copy')
-    // A copy has another time of birth, which is compared in hundredths of a second.
-    await setTimeout(50)
+    // A copy has another time of birth, which is compared in tenths of a second.
+    await setTimeout(200)
     cpSync(from, to, { recursive: true })
     return await statusOf(to)
   }
