@@ -24,7 +24,6 @@ export interface Settings {
   readonly lowStock: number
   readonly passphrase: string | undefined
   readonly messages: Messages
-  /** Writes to the screen. */
   readonly show: (text: string) => void
   /** Returns the serial number that a text is. @throws {UsageError} */
   readonly serialOf: (text: string) => string

@@ -15,8 +15,6 @@ import { runProgram } from './program.ts'
 import { banner, devicesThat, endLine, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
 
-/** So many profiles are tried with the key before the shift. */
-const TRIED = 5
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
 const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
@@ -42,7 +40,7 @@ export async function runShift(settings: Settings): Promise<void> {
     // A backup of a directory that nobody had used has as unused what was handed out since then.
     if (given.some(({ iccid }) => free.has(iccid))) throw store.copyFailure(directory)
     store.enter(directory, settings.messages, true)
-    await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
+    await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, 5))
     const shift: Shift = {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
       ...{ receipts: new Map(given.map((each) => [each.device ?? '', each.directory])), devices: new Map() },
@@ -90,7 +88,7 @@ async function work(shift: Shift): Promise<void> {
     say(endLine(shift))
   }
   const open = devicesThat(devices, false).length
-  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'no device is open')
+  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'none is left open')
   if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
   const missed = devicesThat(devices, undefined).length
   if (missed > 0) throw new Failure('partial', 'some devices were not programmed', 'scan them again')
@@ -154,8 +152,12 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const { say, messages, stop, program = '', size, timeoutMs } = shift
   const [{ device, number }, { iccid, line }] = [slot, profile]
   if (stop.aborted) return
-  // From here on, the device does not have what it has passed with.
-  if (slot.hasPassed) record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
+  if (store.resultsOf(shift.directory, device).at(-1)?.result === 'pass') {
+    // Another station was faster than the rest of this panel.
+    if (!slot.hasPassed) return say(`Device ${device} has passed elsewhere meanwhile, and is not programmed.`)
+    // From here on, the device does not have what it has passed with.
+    record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
+  }
   const answer = new Answer(shift, profile)
   const sent = shift.frame.join(line)
   const variables = { SOFTSIM_DEVICE: device, SOFTSIM_ICCID: iccid, SOFTSIM_SLOT: `${number}` }
@@ -170,7 +172,7 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   record(shift, device, iccid, verdict)
   shift.devices.set(device, verdict.isPassed)
   const failed = `Device ${device} failed: ${verdict.note}. Scan it again to repeat: it gets the same profile.`
-  say(verdict.isPassed ? `Device ${device} is programmed.` : failed)
+  say(place + (verdict.isPassed ? `Device ${device} is programmed.` : failed))
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */

@@ -109,6 +109,20 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     ).toEqual(['1 SN-1', '2 SN-2', '3 SN-3'])
   })
 
+  test('what passes at another station while the panel waits is not programmed, and keeps its pass', async () => {
+    const place = makePlace()
+    const terminal = start(place, '--panel', '2')
+    await terminal.answer('SN-1')
+    await terminal.asks()
+    await place.runList(['--program', './program-device'], 'SN-1\n')
+    terminal.type('SN-2\r')
+    await terminal.says('Device SN-2 is programmed.')
+    await terminal.answer('exit')
+    expect(await terminal.ended).toBe(8)
+    expect(terminal.shown).toContain('Device SN-1 has passed elsewhere meanwhile, and is not programmed.')
+    expect([place.results(), place.lines('programmed').length]).toEqual(['SN-1 pass, SN-2 pass', 2])
+  })
+
   test('a terminal that is closed in the middle: the program ends; the next start names the device, and programs it without a question', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
