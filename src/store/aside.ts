@@ -1,7 +1,7 @@
 /** What `restore` does with profiles that receipts name. Until it ends, no other call uses the directory. */
 import type { By } from './claims.ts'
 import * as files from './files.ts'
-import { asideName, fieldsOf, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
+import { asideName, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
 /**
@@ -36,11 +36,11 @@ export async function adoptUsed(directory: string, all: readonly Adopted[]): Pro
   const damaged: string[] = []
   const drafts: { readonly name: string; readonly path: string }[] = []
   for (const { name, ...by } of all) {
-    if (typeof readUsed(directory, asideName(name)) === 'string') {
+    const stored = readUsed(directory, asideName(name))
+    if (typeof stored === 'string') {
       damaged.push(name)
       continue
     }
-    const stored = fieldsOf(files.readText(pathIn(directory, asideName(name))))
     const claim = newTag()
     const path = pathIn(directory, `.~${claim}`)
     files.write(path, JSON.stringify({ ...stored, ...by, claim }))

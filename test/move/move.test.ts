@@ -194,6 +194,14 @@ describe('an interrupted move', () => {
     expect(names(source)).toContain(X(3))
   })
 
+  test('to a disk that is lost is taken back also where its mount point is', async () => {
+    await kill()
+    rmSync(target, { recursive: true })
+    mkdirSync(target)
+    await move({ isLost: true })
+    expect(names(source)).toEqual([1, 2, 3, 4].map(X))
+  })
+
   test('with a target that is there is not lost', async () => {
     await kill()
     await expect(move({ isLost: true })).rejects.toThrow('is not lost')

@@ -7,7 +7,7 @@ import { begin } from '../../src/store/claims.ts'
 import { recordOf } from '../../src/store/devices.ts'
 import { addProfile, directoryOf, namesIn, someProfiles, unusedIn, usedIn } from '../support/directory.ts'
 import { claimant, fieldsIn, X } from '../support/lot.ts'
-import { iccid, plainProfile } from '../support/profiles.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
 const key = { object: createPrivateKey(inject('keys').privateKey), name: 'the key' }
 const otherKey = { object: createPrivateKey(inject('otherKeys').privateKey), name: 'the key' }
@@ -78,6 +78,15 @@ describe('any profiles', () => {
     expect(namesIn(many)).toHaveLength(8)
   })
 
+  test('of another key are passed over if the key has decrypted one, also one that is rejected', async () => {
+    addProfile(directory, plainProfile(1), { imsi: 'x' })
+    const { publicKey } = inject('otherKeys')
+    for (const n of [2, 3, 4, 5, 6])
+      writeFileSync(join(directory, X(n)), storedFile(plainProfile(n), publicKey))
+    addProfile(directory, plainProfile(7))
+    expect(await next()).toEqual(numbers(7))
+  })
+
   test('of a killed call come back to whoever would go without', async () => {
     for (const n of [1, 2, 3, 4]) begin(claimant(directory), X(n), undefined)
     expect(await next({ count: 4 })).toEqual(numbers(1, 2, 3, 4))
@@ -110,6 +119,20 @@ describe('any profiles', () => {
   })
 })
 
+describe('a signal', () => {
+  test('does not end a call that has used some: it takes all of them', async () => {
+    const stop = new AbortController()
+    const hold = () => {
+      stop.abort()
+      // Another call voids the second claim.
+      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(2)}~`))
+      if (held !== undefined) mkdirSync(join(directory, `.!${held.split('~')[1]}`))
+    }
+    expect(await next({ count: 2, stop: stop.signal, hold })).toEqual(numbers(1, 3))
+    expect(unusedIn(directory)).toEqual([X(2), X(4)])
+  })
+})
+
 describe('the profile of a device', () => {
   test('is the same one at each call, whatever is asked for beside it', async () => {
     expect(await next({ devices: ['D'] })).toEqual(numbers(1))
@@ -128,6 +151,20 @@ describe('the profile of a device', () => {
     expect(await next({ devices: ['sn-01'], isNew: true })).toEqual(numbers(2))
     expect(said).toEqual(['device sn-01 is taken for another one than SN-1'])
     expect(await next({ devices: ['sn-01'] })).toEqual(numbers(2))
+  })
+
+  test('is refused with --new also if another call is first, and what the others have is named', async () => {
+    await next({ devices: ['E'] })
+    const [place = ''] = readdirSync(join(directory, '.devices')).map((name) =>
+      join(directory, '.devices', name),
+    )
+    const away = `${directory}-record`
+    renameSync(place, away)
+    const hold = () => renameSync(away, place)
+    await expect(next({ devices: ['D', 'E'], isNew: true, hold })).rejects.toMatchObject({
+      outcome: 'has-profile',
+      message: expect.stringContaining(`claimed but not printed: ${iccid(2)} `),
+    })
   })
 
   test('that is recorded and unused is claimed for that device', async () => {

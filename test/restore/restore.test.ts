@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { restore } from '../../src/restore/restore.ts'
@@ -368,6 +377,18 @@ describe('nothing is restored', () => {
     await restored(directory, [path])
     expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
     expect(identity(directory)).not.toEqual(id)
+  })
+
+  test('while another call gives back what has left', async () => {
+    const directory = directoryOf([2], { [file(1)]: '{' })
+    const files = [fileOf(receipt(1, 'SN-1'), left(2, directory))]
+    const path = join(directory, file(2))
+    // It warns of the damaged one when the other one is aside.
+    const warn = (text: string) => void (text.includes('damaged') && renameSync(`${path}.aside`, path))
+    const rest = { messages: { warn, tell() {} }, progress: { follow() {} }, print: async () => {} }
+    await expect(restore({ directory, files, isDry: false, ...rest })).rejects.toMatchObject({
+      outcome: 'disk',
+    })
   })
 
   test('of a damaged file: it stays aside', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { begin, claimOf, clear, commit, giveBack, settle } from '../../src/store/claims.ts'
 import { makeRecords, recordOf } from '../../src/store/devices.ts'
 import { listHeld } from '../../src/store/listing.ts'
-import { claimant, fieldsIn, lot, messages, names, put, X } from '../support/lot.ts'
+import { claimant, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const TAG = '0123456789abcdef0123'
@@ -94,6 +94,16 @@ describe('a claim', () => {
     await commit(directory, [claim], used)
     expect(used).toEqual([])
     expect(names(directory)).toEqual([X(1)])
+  })
+
+  test('whose used file says another claim is not used, and the others are', async () => {
+    const directory = lot(2)
+    const [one, two] = [hold(directory, 1), hold(directory, 2)]
+    renameSync(two.places.draft, two.places.decision)
+    writeFileSync(two.places.decision, JSON.stringify({ ...profile(2), claim: 'other' }))
+    const used: (typeof one)[] = []
+    await commit(directory, [one, two], used)
+    expect(used).toEqual([one])
   })
 
   test('that was decided can not be voided: it is finished', async () => {

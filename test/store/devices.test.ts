@@ -75,6 +75,14 @@ test('the last result stays the last one if the clock of a station is behind, an
   expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('is a copy')
 })
 
+test('results have the order in which they were added, whatever the clocks of the stations say', async () => {
+  const directory = lot(0)
+  await makeRecords(directory, [record('D', 1)])
+  const times = [5, 4, 3, 2, 1, 0].map((n) => `2026-11-26T10:00:0${n}.000Z`)
+  for (const time of times) addResult(directory, 'D', { result: 'pass', station: 'A', time })
+  expect(resultsOf(directory, 'D').map(({ time }) => time)).toEqual(times)
+})
+
 test('a call that slept so long that its draft is gone fails, and is no bug', async () => {
   const directory = lot(0)
   await makeRecords(directory, [record('D', 1)])

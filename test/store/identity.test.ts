@@ -95,7 +95,7 @@ const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['a later time: the copy has that of an older file', true, (birth) => ({ birth: birth + SECOND })],
   ['fewer digits over SMB', false, (birth) => ({ birth: birth - 99n })],
   ['a disk that does not tell the birth', false, () => ({ birth: 0n })],
-  ['coarse times, on a stick', true, (birth) => ({ birth: birth - (birth % SECOND) })],
+  ['coarse times, on a stick', true, (birth) => ({ birth: birth - (birth % SECOND) - SECOND })],
   ['nothing, on a stick', true, () => ({})],
 ]
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -77,6 +77,14 @@ describe('an answer', () => {
     expect(incoming(directory)).toEqual([])
   })
 
+  test('that was put aside before its flush failed is not put aside again', async () => {
+    const directory = lot(0)
+    const id = request(directory, 1)
+    leaveAnswer(directory, id, 1)
+    expect(await receive(directory, id, [profile(1)])).toEqual({ stored: [iccid(1)], known: [] })
+    expect(names(directory)).toEqual([X(1)])
+  })
+
   test('whose list is decided is finished with that list', async () => {
     const directory = lot(0)
     leaveAnswer(directory, 'abc', 1, 2)
@@ -105,6 +113,26 @@ describe('an answer', () => {
     await arrive(directory, 'abc', given ?? { by: '', items: [] }, () => undefined)
     close(directory, 'abc')
     expect(names(directory)).toEqual([`__${X(1)}`])
+  })
+
+  test('whose list can not be read keeps the files that it may name', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1)
+    mkdirSync(join(directory, '.incoming', 'abc', 'given'))
+    writeFileSync(join(directory, '.incoming', 'abc', 'given', 'list'), '')
+    expect(await give(directory, 'abc', [{ name: X(1) }], new Map([[X(1), 'text']]))).toBeUndefined()
+    expect(names(directory)).toEqual([expect.stringMatching(/^[.]abc@.*~\d+[.]json$/)])
+  })
+
+  test('is not finished as long as one of its profiles waits for its name', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1)
+    const given = await give(directory, 'abc', [{ name: X(1) }], new Map([[X(1), 'text']]))
+    // One that was away for a moment.
+    const staged = join(directory, `.abc@${given?.by}~`)
+    renameSync(staged + X(1), staged + X(2))
+    await expect(finishAnswers(directory, messages())).rejects.toMatchObject({ outcome: 'disk' })
+    expect(incoming(directory)).toEqual(['abc'])
   })
 
   test.runIf(modesCount)('fails with words where nothing can be written', () => {

@@ -105,6 +105,9 @@ describe('the unused profiles', () => {
     const found = all(unused)
     expect(found[0]).toBe(X(901))
     expect(found.toSorted()).toEqual([7, ...Array.from({ length: 301 }, (_, n) => n + 901)].map(X))
+    put(directory, 6)
+    unused.again()
+    expect(unused.next()).toBe(X(6))
   })
 
   test('are found whatever is in the list', () => {

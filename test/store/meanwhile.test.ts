@@ -1,11 +1,13 @@
 /** What others do while a call waits for them. */
-import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createPrivateKey } from 'node:crypto'
+import { appendFileSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
+import { handOut, type Order } from '../../src/next/next.ts'
 import { begin, settle } from '../../src/store/claims.ts'
 import { openReceipt } from '../../src/store/receipts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { claimant, lot, messages, names, X } from '../support/lot.ts'
+import { claimant, lot, messages, names, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const { waits } = vi.hoisted(() => ({ waits: [] as (() => void)[] }))
@@ -35,4 +37,33 @@ test('what a call that lives uses and prints is neither voided nor named', async
   const { said, ...sink } = messages()
   await settle(directory, sink)
   expect([names(directory), said]).toEqual([[`__${X(1)}`], []])
+})
+
+const call = (directory: string, changes: Partial<Order>): Order => ({
+  ...{ directory, key: { object: createPrivateKey(inject('keys').privateKey), name: 'the key' } },
+  ...{ format: 'raw', options: { smsp: false, smsc: true, crc: true }, count: 1 },
+  ...{ messages: messages(), stop: new AbortController().signal, hold() {} },
+  ...changes,
+})
+
+test('what a call names is not printed if another one has taken it between two of its steps', async () => {
+  const directory = lot(0)
+  // A look finds it, and nothing can be read from it any more.
+  symlinkSync('gone', join(directory, X(1)))
+  waits.push(() => {
+    rmSync(join(directory, X(1)))
+    put(directory, 1, `__${X(1)}`, { claim: 'other' })
+  })
+  const printed = handOut(call(directory, { iccid: iccid(1) }), async () => {})
+  await expect(printed).rejects.toThrow(/^another call/)
+})
+
+test('a call for which there is nothing does not wait', async () => {
+  waits.push(() => {
+    throw new Error('it waits')
+  })
+  await expect(handOut(call(lot(0), {}), async () => {})).rejects.toMatchObject({
+    outcome: 'no-profiles',
+  })
+  expect(waits.splice(0)).toHaveLength(1)
 })
