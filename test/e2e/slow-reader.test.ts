@@ -1,11 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { fullPipe, LARGEST_PIPE, nonBlockingPipe } from '../support/pipe.ts'
 import { lines } from '../support/promises.ts'
-import { startSandbox } from '../support/sandbox.ts'
 import { softsim, startSoftsim, until } from '../support/softsim.ts'
 import { hasPosix, hasProc, writesOf } from '../support/system.ts'
 
@@ -113,19 +109,6 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
   const actual = lines(stdout).map((line) => JSON.parse(line).profile.iccid)
   expect(actual).toEqual(someProfiles(3).map(({ iccid }) => iccid))
   expect(stderr).toContain(`error: claimed and may have been printed: ${PROFILES} profiles, listed above`)
-})
-
-/** Linux opens a file only to name it: neither reading nor writing nor asking for its state works. */
-const O_PATH = 0o10000000
-
-test.skipIf(!hasProc)('a standard error of a kind that Node can’t open: fetch still stores', async () => {
-  const { fetch, directory } = await startSandbox()
-  const path = join(temporaryDirectory(), 'pipe')
-  execFileSync('mkfifo', [path])
-  const stderr = openSync(path, O_PATH)
-  expect(await fetch(['-n', '3'], { stderr })).toMatchObject({ code: 0, stdout: '' })
-  closeSync(stderr)
-  expect(namesIn(directory)).toHaveLength(3)
 })
 
 /** Waits until a process has tried again and again to write into a pipe that takes nothing. */
