@@ -130,12 +130,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     tally.refused += refused.length
-    const again = profiles.find(({ iccid }) => known.has(iccidDigits(iccid) ?? iccid))
+    const isKnown = ({ iccid }: Batch['profiles'][number]) => known.has(iccidDigits(iccid) ?? iccid)
+    const again = profiles.find(isKnown)
     if (again !== undefined) {
       release(directory, id)
-      tally.lost.push(
-        ...profiles.flatMap(({ iccid }) => (known.has(iccidDigits(iccid) ?? iccid) ? [] : iccid)),
-      )
+      tally.lost.push(...profiles.filter((each) => !isKnown(each)).map(({ iccid }) => iccid))
       throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
     }
     const stored = await keep(id, profiles)

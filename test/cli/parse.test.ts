@@ -168,6 +168,7 @@ test.each([
   "O'Neil/r",
   'r (2).jsonl',
   'Lot #5/r.jsonl',
+  '/dev/shm/r.jsonl',
 ])('%s is a name', (text) => expect(parsed(['next', '--receipt', text])).toMatchObject({ receipt: text }))
 
 test('an address may have escapes in it', () => {

@@ -47,7 +47,7 @@ export const directory = nameLike('/data/profiles')
 export const keyFile = nameLike('/data/softsim.pem')
 
 export function receipt(text: string, name: string): string {
-  if (!/^(-$|\/dev\/|\/proc\/)/.test(text)) return nameLike('/data/receipt.jsonl')(text, name)
+  if (!/^(-$|\/dev\/(?!shm\/)|\/proc\/)/.test(text)) return nameLike('/data/receipt.jsonl')(text, name)
   throw new UsageError(`${name} names a file: standard output is for the device`, 'such as receipt.jsonl')
 }
 
