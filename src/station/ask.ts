@@ -22,8 +22,6 @@ export class Keyboard {
   readonly #stdin = process.stdin as ReadStream
   readonly #show: (text: string) => void
   readonly #stop: AbortController
-  /** The answer to the next question, if it is known. */
-  kept: string | undefined
   hasEnded = false
   /** Lines that nobody has asked for yet. */
   #lines: string[] = []
@@ -44,8 +42,7 @@ export class Keyboard {
   async ask(question: string, isSecret = false): Promise<string> {
     this.#begin()
     this.#show(question)
-    let line = this.#stop.signal.aborted ? undefined : (this.kept ?? this.#lines.shift())
-    this.kept = undefined
+    let line = this.#stop.signal.aborted ? undefined : this.#lines.shift()
     if (line !== undefined) this.#show(line)
     else if (!this.hasEnded) {
       if (!isSecret) this.#show(this.#typed)

@@ -14,12 +14,12 @@ export interface Slot {
   readonly hasPassed: boolean
 }
 
-const WORDS = ['skip', 'yes', 'y', 'no', 'n', 'quit', 'help']
+const WORDS = ['skip', 'back', 'yes', 'y', 'no', 'n', 'quit', 'help']
 
 /** @throws {EndOfShift} */
 export async function scanPanel(shift: Shift): Promise<Slot[]> {
   const { size, keyboard } = shift
-  const panel: Slot[] = []
+  let panel: Slot[] = []
   let isFresh = true
   for (let number = 1; number <= size; ) {
     // At a terminal, what was scanned before the question can belong to any slot.
@@ -32,8 +32,10 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
       throw error
     })
     // Each line of a list is for the next slot, also one that is refused.
-    isFresh = slot === 'again' && keyboard.isTerminal
-    if (!isFresh) number++
+    const step = slot === 'back' ? -1 : slot === 'again' && keyboard.isTerminal ? 0 : 1
+    isFresh = step < 1
+    number = Math.max(1, number + step)
+    panel = panel.filter((each) => each.number < number)
     if (typeof slot === 'object') panel.push(slot)
   }
   return panel
@@ -50,12 +52,17 @@ async function dropEarly({ keyboard, say }: Shift): Promise<void> {
 }
 
 /** Asks for the device of one slot. */
-async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promise<Slot | 'skip' | 'again'> {
+async function scan(
+  shift: Shift,
+  number: number,
+  panel: readonly Slot[],
+): Promise<Slot | 'skip' | 'back' | 'again'> {
   const { ports, size, keyboard, say } = shift
-  const place = `device ${number} of ${size}${ports.length > 0 ? `, at ${ports[number - 1]}` : ''}, or skip`
-  const answer = await keyboard.ask(`Serial number of ${size === 1 ? 'the device' : place}: `)
+  const place = `device ${number} of ${size}${ports.length > 0 ? `, at ${ports[number - 1]}` : ''}`
+  const which = size === 1 ? 'the device (or exit)' : `${place} (or skip, back, exit)`
+  const answer = await keyboard.ask(`Serial number of ${which}: `)
   const word = answer.toLowerCase()
-  if (word === 'skip' && size > 1) return 'skip'
+  if (size > 1 && (word === 'skip' || word === 'back')) return word
   try {
     if (answer === '') throw new UsageError('nothing was read', 'scan again; is the label blank?')
     if (WORDS.includes(word))
@@ -99,18 +106,17 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
 }
 
 async function confirm(shift: Shift, question: string): Promise<boolean> {
-  const { size, keyboard, say } = shift
+  const { keyboard, say } = shift
+  if (!keyboard.isTerminal) {
+    say(`${question}no, because a list has nobody to ask`)
+    return false
+  }
   await dropEarly(shift)
   for (;;) {
     const answer = await keyboard.ask(question)
     if (/^y(es)?$/i.test(answer)) return true
     if (/^(no?)?$/i.test(answer)) return false
-    // The label of the next device. In a panel, nobody knows of which slot.
-    if (size === 1 || !keyboard.isTerminal) {
-      keyboard.kept = answer
-      return false
-    }
-    say('Type yes or no.')
+    say(`${answer} is not used: type yes or no.`)
   }
 }
 

@@ -39,5 +39,5 @@ export function endLine({ devices }: Shift): string {
   return `End of the shift: ${passed}${named}${missed.length > 0 ? `; not programmed: ${missed.join(', ')}` : ''}`
 }
 
-export const devicesThat = (devices: Shift['devices'], hasPassed: boolean | undefined): string[] =>
+const devicesThat = (devices: Shift['devices'], hasPassed: boolean | undefined): string[] =>
   [...devices].filter(([, each]) => each === hasPassed).map(([device]) => device)

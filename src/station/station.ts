@@ -6,13 +6,12 @@ import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.
 import { type HandedOut, handOut } from '../next/next.ts'
 import { parseStored } from '../profile/stored.ts'
 import * as store from '../store/directory.ts'
-import { several } from '../words.ts'
 import { Answer, type Verdict } from './answer.ts'
 import { EndOfShift, Keyboard } from './ask.ts'
 import { noteMissed, type Slot, scanPanel } from './panel.ts'
 import { openPort, type Port, talk } from './port.ts'
 import { runProgram } from './program.ts'
-import { banner, devicesThat, endLine, stockLine } from './report.ts'
+import { banner, endLine, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
 
 /** After these, other devices can still be programmed. */
@@ -87,11 +86,9 @@ async function work(shift: Shift): Promise<void> {
   } finally {
     say(endLine(shift))
   }
-  const open = devicesThat(devices, false).length
+  const open = [...devices.values()].filter((hasPassed) => !hasPassed).length
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'none is left open')
-  if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
-  const missed = devicesThat(devices, undefined).length
-  if (missed > 0) throw new Failure('partial', 'some devices were not programmed', 'scan them again')
+  if (open > 0) throw new Failure('partial', 'not every device has passed', AGAIN)
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */

@@ -255,7 +255,7 @@ const SHIFT: Case[] = [
       `Device SN-1 failed: exit code 3: no answer of the debugger. ${FAILED}`,
       ...ok('SN-2'),
       'End of the shift: 1 device passed; not passed: SN-1',
-      'softsim: error: 1 device did not pass',
+      'softsim: error: not every device has passed',
     ],
     code: 8,
     again: {
@@ -284,10 +284,13 @@ const SHIFT: Case[] = [
     },
   }),
   scans(
-    'a device that has passed: the label of the next one answers the question, and exit ends the shift',
-    ['SN-1', 'SN-1', 'SN-2', 'SN-2', 'exit'],
+    'a device that has passed: the label of the next one is no answer, and exit ends the shift',
+    ['SN-1', 'SN-1', 'SN-2', 'no', 'SN-2', 'SN-2', 'exit'],
     {
-      says: [PASSED, ...ok('SN-2'), 'Device SN-2 has passed', 'End of the shift: 2 devices passed'],
+      says: [
+        ...[PASSED, 'SN-2 is not used: type yes or no.', ...ok('SN-2'), 'Device SN-2 has passed'],
+        'End of the shift: 2 devices passed',
+      ],
       results: 'SN-1 pass, SN-2 pass',
     },
   ),
@@ -295,7 +298,7 @@ const SHIFT: Case[] = [
     'a device that has passed, in a panel: a label is no answer',
     ['SN-1', 'skip', 'SN-1', 'SN-2', 'no', 'SN-3', 'SN-2'],
     {
-      ...{ options: PANEL, says: [...ok('SN-1'), 'Type yes or no.'] },
+      ...{ options: PANEL, says: [...ok('SN-1'), 'SN-2 is not used: type yes or no.'] },
       programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
     },
   ),
@@ -318,6 +321,11 @@ const SHIFT: Case[] = [
       },
     },
   ),
+  scans('a wrong scan in a panel is taken back', ['back', 'SN-1', 'SN-9', 'back', 'SN-2', 'SN-3'], {
+    options: ['--panel', '3'],
+    says: ['device 3 of 3 (or skip, back, exit)', 'device 2 of 3 (', 'End of the shift: 3 devices passed'],
+    programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
+  }),
   scans('an empty panel; a device twice in a panel', ['skip', 'skip', 'SN-1', 'SN-1', 'SN-2'], {
     ...{
       options: PANEL,
@@ -418,9 +426,9 @@ const LISTS: Case[] = [
     ...{ given: 'SN-1 1, SN-2 2, SN-3 3', says: ['End of the shift: 3 devices passed'] },
   },
   {
-    name: 'a list with a device that has passed, and one that says yes to that',
-    ...{ list: 'SN-1\nSN-1\nSN-2\nSN-2\nyes\n', given: 'SN-1 1, SN-2 2, SN-2 2' },
-    says: [PASSED, ...ok('SN-2'), 'Device SN-2 has passed', ...ok('SN-2')],
+    name: 'a list with a device that has passed: nobody is asked',
+    ...{ list: 'SN-1\nSN-1\nSN-2\n', given: 'SN-1 1, SN-2 2' },
+    says: [`${PASSED}no, because a list has nobody to ask`, ...ok('SN-2'), '2 devices passed'],
   },
   {
     name: 'a list with a device that fails',
@@ -429,7 +437,7 @@ const LISTS: Case[] = [
   {
     name: 'a list with what is no serial number',
     ...{ list: 'NOREAD\nSN-2\n', code: 8, given: 'SN-2 1' },
-    says: ['1 device passed; not programmed: NOREAD (refused)', 'some devices were not programmed'],
+    says: ['1 device passed; not programmed: NOREAD (refused)', 'not every device has passed'],
   },
   {
     name: 'a list that is longer than the stock ends there',
