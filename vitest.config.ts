@@ -15,11 +15,11 @@ const APART = globSync('test/**/*.test.ts')
 
 const given = process.env['SOFTSIM_BIN']
 
-/** What may differ where Node starts the program, and not the program Node: streams, signals, the environment. */
-const BY_NODE = ['closed', 'signals', 'terminal']
+/** What differs where Node starts the program, and not the program Node: it opens what is closed. */
+const BY_NODE = ['closed']
 
-/** What may also differ on another Node than that of the executable: files, the network, threads, messages. */
-const ON_OTHER_NODE = ['command-line', 'fetch', 'next', 'receipt', 'secrets']
+/** What may also differ on another Node than that of the executable: signals, files, the network, threads, messages. */
+const ON_OTHER_NODE = ['signals', 'terminal', 'command-line', 'fetch', 'next', 'receipt', 'secrets']
 
 const onNode = [...BY_NODE, ...(process.env['SOFTSIM_NODE'] ? ON_OTHER_NODE : [])]
 
