@@ -3,12 +3,12 @@ import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
 import { errnoOf, Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { type Batch, pauseFailure, repeated } from '../service/answer.ts'
+import { type Batch, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
 import { LONGEST_WAIT_MS } from '../service/rate-limit.ts'
 import { knownIn, NotStored, receive, release, request } from '../store/directory.ts'
-import { type Messages, several } from '../words.ts'
+import { durationOf, type Messages, several } from '../words.ts'
 import * as planner from './planner.ts'
 
 export interface Work {
@@ -54,15 +54,16 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const known = knownIn(directory)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
-  let [unanswered, unstored] = [0, 0]
+  /** Answers that wait for room on the disk. */
+  let unstored = 0
   let plan = planner.firstPlan(work.count)
 
-  begin(next())
-  while (running.size > 0) {
-    await Promise.race(running)
+  for (;;) {
     // Nothing else is requested before the first profiles are stored, or while any wait for room.
-    const isReady = () => !over.aborted && unstored === 0 && (tally.stored > 0 || running.size === 0)
-    while (isReady() && planner.mayBegin(plan, unanswered, running.size)) begin(next())
+    const isReady = () => running.size === 0 || (tally.stored > 0 && unstored === 0)
+    while (!over.aborted && isReady() && planner.mayBegin(plan, running.size)) begin(next())
+    if (running.size === 0) return
+    await Promise.race(running)
   }
 
   function begin(work: Promise<void>): void {
@@ -75,17 +76,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     limit.concurrency = planner.atOnce(plan)
   }
 
-  /** Sends a request, and repeats it until it is answered. */
-  async function next(): Promise<void> {
-    unanswered++
-    const retrying = pRetry(() => limit(ask), { ...planner.PAUSES, signal: over, onFailedAttempt })
-    await retrying.finally(() => unanswered--)
-  }
-
-  function onFailedAttempt({ error, attemptNumber, retryDelay }: RetryContext): void {
-    if (!(error instanceof CallFailure && planner.isWorthAnotherTry(plan, error, attemptNumber))) throw error
-    const ms = Math.max(retryDelay, planner.waitMs(plan, performance.now()))
-    work.notePause(`${error.message}, try ${attemptNumber + 1} follows`, ms)
+  /** Sends a request, and repeats it until it is answered. How long it waits before is part of the plan. */
+  function next(): Promise<void> {
+    const shouldRetry = ({ error }: RetryContext) =>
+      error instanceof CallFailure && planner.isWorthAnotherTry(plan, error)
+    return pRetry(() => limit(ask), { retries: 99, minTimeout: 0, signal: over, shouldRetry })
   }
 
   async function ask(): Promise<void> {
@@ -117,14 +112,16 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   }
 
   async function untilAllowed(): Promise<void> {
-    for (;;) {
-      over.throwIfAborted()
-      const ms = planner.waitMs(plan, performance.now())
-      if (ms === 0) return
-      if (ms > LONGEST_WAIT_MS) throw pauseFailure(ms)
-      work.notePause('the rate limit is reached', ms)
-      await sleep(ms, undefined, { signal: over })
-    }
+    over.throwIfAborted()
+    const ms = planner.waitMs(plan, performance.now())
+    if (ms > LONGEST_WAIT_MS)
+      throw new CallFailure(
+        `the service asks for a pause of ${durationOf(ms)}`,
+        'try again then; if no limit can last so long, ask the service provider',
+      )
+    if (ms === 0) return
+    work.notePause(plan.why, ms)
+    await sleep(ms, undefined, { signal: over })
   }
 
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {

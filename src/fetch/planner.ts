@@ -10,86 +10,86 @@ const FIRST = 100
 /** The service's limit for one request. */
 export const LARGEST = 1000
 const MOST_AT_ONCE = 4
-/** Answers that are awaited or being stored: network and disk work at once, and memory stays bounded. */
-const MOST_ANSWERS = 6
-/** After a break, the size doubles up to half of what broke, and then grows by this. */
-const STEP = 50
+/** Requests, and answers that are being stored: network and disk work at once, and memory stays bounded. */
+const MOST_RUNNING = 6
 
-/** The download ends after this many failures in a row that may have cost profiles. */
-const MOST_BROKEN = 6
 /** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
 const MOST_TRIES = { refused: 4, first: 7, later: 11 }
-/** For p-retry. */
-export const PAUSES = { retries: 99, minTimeout: 500, maxTimeout: 20_000, randomize: true }
+/** The pause after a failure, which doubles with each further one in a row. */
+const [PAUSE_MS, LONGEST_PAUSE_MS] = [500, 20_000]
 
 export const firstPlan = (missing: number) => ({
   /** Profiles that are neither stored nor requested. */
   missing,
   /** What the next request asks for, if so many are missing. */
   size: FIRST,
-  /** Half of the size that broke last. */
-  half: undefined as number | undefined,
-  /** Whether a request of the largest size was answered, and none broke since. */
+  /** What a request asks for at most: half of what broke, if that was more than the first one. */
+  most: LARGEST,
+  /** Whether a request for that many was answered, and none broke since. */
   isProven: false,
   hasWorked: false,
-  /** Failures since the last answer that may have cost profiles. */
-  broken: 0,
-  /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
+  /** Failures since the last answer. */
+  failed: 0,
+  /** Requests that are allowed at once. Less than 1: none before `resetAt`. */
   allowed: 1,
   resetAt: 0,
+  /** Why none is allowed. */
+  why: '',
 })
 export type Plan = Readonly<ReturnType<typeof firstPlan>>
 
-/** After a reset, what the rate limit allows is not known, and one request alone learns it. */
+/** After a pause, what is allowed is not known, and one request alone learns it. */
 export const atOnce = ({ isProven, allowed }: Plan): number =>
   isProven ? Math.max(1, Math.min(MOST_AT_ONCE, allowed)) : 1
 
-/** Whether another request may begin, while so many are not answered, and so many answers are not stored. */
-export const mayBegin = (plan: Plan, requests: number, answers: number): boolean =>
-  plan.missing > 0 && requests < atOnce(plan) && answers < MOST_ANSWERS
+export const mayBegin = ({ missing }: Plan, running: number): boolean => missing > 0 && running < MOST_RUNNING
 
-/** How long the rate limit makes the next request wait. */
-export const waitMs = ({ allowed, resetAt }: Plan, now: number): number =>
-  allowed < 1 ? Math.max(0, resetAt - now) : 0
+/** How long the next request has to wait. */
+export const waitMs = ({ missing, allowed, resetAt }: Plan, now: number): number =>
+  missing > 0 && allowed < 1 ? Math.max(0, resetAt - now) : 0
 
 export const nextSize = ({ missing, size }: Plan): number => Math.max(0, Math.min(missing, size))
 
 export const afterSending = (plan: Plan): Plan => ({ ...plan, missing: plan.missing - nextSize(plan) })
 
-export const afterAnswer = (plan: Plan, sent: Plan, limit: Limit, now: number): Plan => ({
-  ...{ ...plan, ...allowedBy(limit, now), hasWorked: true, broken: 0 },
-  // An answer to a request from before a break says nothing.
-  size: sent.size > plan.size ? plan.size : Math.max(plan.size, grown(sent)),
-  isProven: plan.isProven || (sent.size === LARGEST && plan.size === LARGEST),
-})
-
-function grown({ size, half }: Plan): number {
-  if (half === undefined) return LARGEST
-  return size < half ? Math.min(2 * size, half) : Math.min(2 * size, size + STEP, LARGEST)
-}
-
-export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, now: number): Plan {
-  const asked = nextSize(sent)
-  const isBroken = traits.mayHaveAllocated === true
+export function afterAnswer(plan: Plan, sent: Plan, limit: Limit, now: number): Plan {
+  const { most } = plan
+  const grown = sent.size < FIRST ? Math.min(2 * sent.size, most) : most
   return {
     ...plan,
-    // Without an answer, the service may have counted the request.
-    ...(traits.limit === undefined ? { allowed: plan.allowed - 1 } : allowedBy(traits.limit, now)),
-    missing: plan.missing + asked,
-    size: isBroken ? 1 : plan.size,
-    isProven: plan.isProven && !isBroken,
-    half: isBroken && asked > 1 ? Math.ceil(asked / 2) : plan.half,
-    broken: Math.max(plan.broken, sent.broken + (isBroken ? 1 : 0)),
+    // An answer to a request from before a break says nothing.
+    size: sent.size > plan.size ? plan.size : Math.max(plan.size, grown),
+    isProven: plan.isProven || (sent.size === most && plan.size === most),
+    hasWorked: true,
+    failed: 0,
+    // Requests that are under way are among those that are left: they may not be counted yet.
+    allowed: limit.remaining ?? Number.POSITIVE_INFINITY,
+    resetAt: now + limit.waitMs,
+    why: 'the rate limit is reached',
   }
 }
 
-/** Whether a request that has failed so many times is worth another try. */
-export function isWorthAnotherTry(plan: Plan, { traits }: CallFailure, tries: number): boolean {
-  const most = MOST_TRIES[plan.hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
-  return traits.isPassing === true && plan.missing > 0 && plan.broken < MOST_BROKEN && tries < most
+export function afterFailure(plan: Plan, sent: Plan, { traits, message }: CallFailure, now: number): Plan {
+  const asked = nextSize(sent)
+  const isBroken = traits.mayHaveAllocated === true
+  const failed = Math.max(plan.failed, sent.failed + 1)
+  const pauseMs = Math.min(PAUSE_MS * 2 ** (failed - 1), LONGEST_PAUSE_MS)
+  const limitMs = traits.limit?.remaining === 0 ? traits.limit.waitMs : 0
+  return {
+    ...plan,
+    missing: plan.missing + asked,
+    size: isBroken ? 1 : plan.size,
+    most: isBroken && asked > FIRST ? Math.min(plan.most, Math.ceil(asked / 2)) : plan.most,
+    isProven: plan.isProven && !isBroken,
+    failed,
+    allowed: 0,
+    resetAt: now + Math.max(pauseMs, limitMs, waitMs(plan, now)),
+    why: message,
+  }
 }
 
-/** Requests that are under way are among those that are left: they may not be counted yet. */
-function allowedBy({ remaining = Number.POSITIVE_INFINITY, waitMs }: Limit, now: number) {
-  return { allowed: remaining, resetAt: now + waitMs }
+/** Whether to try again after such a failure. */
+export function isWorthAnotherTry({ hasWorked, failed }: Plan, { traits }: CallFailure): boolean {
+  const most = MOST_TRIES[hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
+  return traits.isPassing === true && failed < most
 }

@@ -2,9 +2,8 @@
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
-import { durationOf } from '../words.ts'
 import { CallFailure, proxyRefusal } from './call-failure.ts'
-import { type Headers, type Limit, LONGEST_WAIT_MS, readLimit } from './rate-limit.ts'
+import { type Headers, type Limit, readLimit } from './rate-limit.ts'
 
 export interface Answer {
   readonly status: number
@@ -140,7 +139,6 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   }
   if (status === 407) return proxyRefusal(status, headers)
   const limit = readLimit(status, headers)
-  if (limit.remaining === 0 && limit.waitMs > LONGEST_WAIT_MS) return pauseFailure(limit.waitMs)
   if (status === 429)
     return failure('the rate limit is reached', 'try again later', { limit, isPassing: true })
   const { location } = headers
@@ -160,10 +158,3 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
     mayHaveAllocated: isLost && !isPutOff,
   })
 }
-
-/** The service asks for a pause that nobody sits and waits for. */
-export const pauseFailure = (ms: number): CallFailure =>
-  new CallFailure(
-    `the service asks for a pause of ${durationOf(ms)}`,
-    ms > 86_400_000 ? 'ask the service provider: no limit lasts so long' : `try again in ${durationOf(ms)}`,
-  )

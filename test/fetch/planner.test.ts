@@ -38,18 +38,20 @@ test('first 100, then 1000; when that is answered, four at once', () => {
   expect([plan(), answer(plan()), answer(answer(plan()))].map(atOnce)).toEqual([1, 1, 4])
 })
 
-test('after a break 1, 2, 4, and so on, up to half of what broke; then in steps; one at a time', () => {
+test('after a break 1, 2, 4, and so on, and at most half of what broke; one at a time until that works', () => {
   const now = failure(FULL)
-  expect(sizes(13, now)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 550, 600, 650])
-  expect(atOnce(now)).toBe(1)
-  // A request for one that breaks says nothing about the size that breaks.
-  expect(sizes(11, failure(now))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 550])
-  expect(sizes(9, failure(answer(now)))).toEqual([1, 2, 4, 8, 16, 32, 64, 114, 164])
+  expect(sizes(10, now)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 500, 500])
+  // A small request that breaks says nothing about the size that breaks.
+  expect(sizes(10, failure(now))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 500, 500])
+  expect(sizes(10, failure(plan()))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 1000, 1000])
+  const half = plan({ ...now, size: 500 })
+  expect([now, half, answer(half)].map(atOnce)).toEqual([1, 1, 4])
+  expect(sizes(10, failure(half))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 250, 250])
 })
 
 test('four requests that run at once and break change it once, and late answers do not undo that', () => {
   const now = [1, 2, 3, 4].reduce((each) => failure(each, FULL), FULL)
-  expect(now).toMatchObject({ size: 1, half: 500, isProven: false, broken: 1 })
+  expect(now).toMatchObject({ size: 1, most: 500, isProven: false, failed: 1 })
   expect(answer(now, FULL).size).toBe(1)
 })
 
@@ -62,14 +64,9 @@ test('a request asks for what is missing, and what it does not bring is requeste
   expect(nextSize({ ...sent, missing: -870 })).toBe(0)
 })
 
-test('another request begins beside six answers at most', () => {
-  const found = [
-    mayBegin(FULL, 3, 5),
-    mayBegin(FULL, 4, 5),
-    mayBegin(FULL, 3, 6),
-    mayBegin({ ...FULL, missing: 0 }, 0, 0),
-  ]
-  expect(found).toEqual([true, false, false, false])
+test('six requests and answers run at most', () => {
+  const found = [mayBegin(FULL, 5), mayBegin(FULL, 6), mayBegin({ ...FULL, missing: 0 }, 0)]
+  expect(found).toEqual([true, false, false])
 })
 
 test('whatever happens, a request asks for 1 to 1000 profiles, and at most four run', () => {
@@ -99,49 +96,51 @@ describe('the rate limit', () => {
     expect(left).toEqual([4, 4, 3, 1, 1])
   })
 
-  test('a request without an answer may count too; one with an answer says itself what is left', () => {
-    const three = limitedTo(3, 1000)
-    expect(atOnce(failure(three, three, unsent))).toBe(2)
-    const refused = new CallFailure('429', '', { isPassing: true, limit: { remaining: 0, waitMs: 700 } })
-    expect(waitMs(failure(three, three, refused, 50), 250)).toBe(500)
-  })
-
   test('none before the reset if none is left; then one alone', () => {
     const none = limitedTo(0, 1000, 500)
     expect([600, 1499, 1500, 9000].map((now) => waitMs(none, now))).toEqual([900, 1, 0, 0])
     expect([limitedTo(1, 1000), limitedTo(undefined, 1000)].map((each) => waitMs(each, 0))).toEqual([0, 0])
-    expect([none, failure(none, none, unsent, 1600)].map(atOnce)).toEqual([1, 1])
+    expect(atOnce(none)).toBe(1)
+    // What asks for nothing has nothing to wait for.
+    expect(waitMs({ ...none, missing: 0 }, 600)).toBe(0)
   })
 })
 
-describe('what is tried again', () => {
+describe('after a failure', () => {
+  /** What the plan is after so many in a row. */
+  const afterRow = (count: number, what: CallFailure, from = plan()) =>
+    Array.from({ length: count }).reduce<Plan>((now) => failure(now, now, what), from)
   const worked = answer(plan())
-  /** How many tries there are at most. */
-  const mostTries = (now: Plan, what: CallFailure) => {
-    let tries = 1
-    while (isWorthAnotherTry(now, what, tries)) tries++
-    return tries
+
+  test('each pause is twice as long, up to 20 s; an answer ends that', () => {
+    const pauses = [1, 2, 3, 6, 7, 10].map((count) => waitMs(afterRow(count, unsent), 0))
+    expect(pauses).toEqual([500, 1000, 2000, 16_000, 20_000, 20_000])
+    expect(waitMs(afterRow(1, unsent, answer(afterRow(9, unsent))), 0)).toBe(500)
+  })
+
+  test('one request alone, and not before the service allows it', () => {
+    const limited = (remaining: number, ms: number) =>
+      new CallFailure('429', '', { isPassing: true, limit: { remaining, waitMs: ms } })
+    expect(atOnce(failure(FULL, FULL, unsent))).toBe(1)
+    expect(waitMs(failure(FULL, FULL, limited(0, 700), 50), 250)).toBe(500)
+    expect(waitMs(failure(FULL, FULL, limited(3, 60_000)), 0)).toBe(500)
+    // Nor does a failure beside it shorten the wait.
+    expect(waitMs(failure(failure(FULL, FULL, limited(0, 9000)), FULL, unsent), 0)).toBe(9000)
+  })
+
+  test.each<[what: string, Plan, CallFailure, tries: number]>([
+    ['what may pass, for half a minute', plan(), unsent, 7],
+    ['what may have cost profiles, as long', plan(), broken, 7],
+    ['what has worked, for two minutes', worked, unsent, 11],
+    ['a connection that is refused, for a few seconds', plan(), refused(), 4],
+    ['one that has worked, for two minutes', worked, refused(), 11],
+    ['nothing that does not pass', worked, new CallFailure('no', ''), 1],
+  ])('tries again: %s', (_, from, what, tries) => {
+    const worth = Array.from({ length: 12 }, (_, at) => isWorthAnotherTry(afterRow(at + 1, what, from), what))
+    expect(worth.indexOf(false) + 1).toBe(tries)
+  })
+
+  function refused() {
+    return new CallFailure('refused', '', { isPassing: true, isRefused: true })
   }
-
-  test('up to six requests in a row that may have cost profiles', () => {
-    const broke = (count: number, from: Plan) =>
-      Array.from({ length: count }).reduce<Plan>((now) => failure(now), from)
-    expect([5, 6].map((count) => isWorthAnotherTry(broke(count, plan()), broken, 1))).toEqual([true, false])
-    expect(isWorthAnotherTry(broke(5, answer(broke(2, plan()))), broken, 1)).toBe(true)
-    const five = broke(5, plan())
-    expect(isWorthAnotherTry(failure(five, five, unsent), broken, 1)).toBe(true)
-  })
-
-  test('what costs nothing, for half a minute, or for two minutes once it has worked', () => {
-    expect([plan(), worked].map((now) => mostTries(now, unsent))).toEqual([7, 11])
-  })
-
-  test('a first connection that is refused, for a few seconds', () => {
-    const refused = new CallFailure('refused', '', { isPassing: true, isRefused: true })
-    expect([plan(), worked].map((now) => mostTries(now, refused))).toEqual([4, 11])
-  })
-
-  test('nothing that does not pass', () => {
-    expect(mostTries(plan(), new CallFailure('no', ''))).toBe(1)
-  })
 })
