@@ -37,7 +37,7 @@ export class Tally {
   /** Requests that were sent and not answered completely, and what they may have cost. */
   broken = 0
   brokenProfiles = 0
-  /** Why it ended early. undefined if it is complete, or if the service sends nothing more. */
+  /** Why it ended early, unless it was stopped. */
   failure: unknown
 }
 
@@ -127,13 +127,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     tally.refused += refused.length
-    const isKnown = ({ iccid }: Batch['profiles'][number]) => known.has(iccidDigits(iccid) ?? iccid)
-    const again = profiles.find(isKnown)
-    if (again !== undefined) {
-      release(directory, id)
-      tally.lost.push(...profiles.filter((each) => !isKnown(each)).map(({ iccid }) => iccid))
-      throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
-    }
     const stored = await keep(id, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
@@ -142,14 +135,21 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         "most of what the service sends can't be used",
         'tell the operator of the service',
       )
-    if (profiles.length === 0) end.abort()
   }
 
   /**
    * Stores profiles, which are paid for. While the disk is full, they stay in memory, and no more are requested.
    * @returns how many of them are new
+   * @throws {CallFailure} if the directory already has one of them
    */
   async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
+    const isKnown = ({ iccid }: Batch['profiles'][number]) => known.has(iccidDigits(iccid) ?? iccid)
+    const again = profiles.find(isKnown)
+    if (again !== undefined) {
+      release(directory, id)
+      tally.lost.push(...profiles.filter((each) => !isKnown(each)).map(({ iccid }) => iccid))
+      throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
+    }
     for (let tries = 0; ; tries++) {
       try {
         // An answer may bring a profile twice.

@@ -131,14 +131,11 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
     stock === undefined ? `the same command with -n ${left} gets the rest` : 'then run the same command again'
   if (stop.aborted && (failure === undefined || lost.length > 0))
     throw new Failure('interrupted', `interrupted: ${summary}`, rest)
-  const none = { outcome: 'no-profiles' } as const
-  const cause =
-    failure ?? new CallFailure('the service has no more profiles', 'ask the service provider for more', none)
   // A full disk and a cache have exit codes of their own, whatever was stored before.
-  if (cause instanceof CallFailure && !isRepeated && stored > 0)
-    throw new Failure('partial', `${summary}: ${cause.message}`, `${cause.hint}; ${rest}`, cause)
+  if (failure instanceof CallFailure && !isRepeated && stored > 0)
+    throw new Failure('partial', `${summary}: ${failure.message}`, `${failure.hint}; ${rest}`, failure)
   if (stored + putAside > 0) messages.tell(0, summary)
-  throw cause
+  throw failure
 }
 
 function storedOf({ stored, putAside, refused }: Tally, count: number, directory: string): string {

@@ -41,11 +41,19 @@ export function readAnswer(answer: Answer, url: URL): Batch {
   if (status < 200 || status >= 300) throw statusFailure(answer, url)
   // RFC 8259 8.1: a parser may ignore a byte order mark.
   const { profiles: list } = (parseJson(body.replace(/^\ufeff/, '')) ?? {}) as { profiles?: unknown }
+  if (Array.isArray(list) && list.length === 0) throw noMore('')
   if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }
   if (isWebPage(body)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
   const what = `the answer is not JSON with a list named "profiles"${shown(answer)}`
   throw new CallFailure(what, OPERATOR, { mayHaveAllocated: true, profiles: profilesIn(body) })
 }
+
+const noMore = (more: string): CallFailure =>
+  new CallFailure(
+    `the service has no more profiles${more}`,
+    'ask the service provider for more; if your account has some, check the URL of the service',
+    { outcome: 'no-profiles' },
+  )
 
 /** @returns the failure of an answer of a cache: nothing of it may be read, also if it breaks off */
 export function cacheFailure(status: number, headers: Headers): CallFailure | undefined {
@@ -133,10 +141,7 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
     return failure('the service does not accept the API key', hint, { outcome: 'api-key' })
   }
   if (status === 404 && isWebPage(body)) return failure('there is no profile service at this address', PAGE)
-  if (status === 404) {
-    const hint = 'ask the service provider for more; if your account has some, check the URL of the service'
-    return failure('the service has no more profiles', hint, { outcome: 'no-profiles' })
-  }
+  if (status === 404) return noMore(` (404)${shown(answer)}`)
   if (status === 407) return proxyRefusal(status, headers)
   const limit = readLimit(status, headers)
   if (status === 429)

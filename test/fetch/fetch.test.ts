@@ -74,6 +74,30 @@ test('an answer that repeats a profile is no stock, also if the others have move
   expect(stderr).toContain(`received and not stored: ${gone.map((name) => name.slice(0, -5)).join(' ')}; if`)
 })
 
+test('an answer that repeats a profile and breaks off is found at once', async () => {
+  const list = JSON.stringify({ profiles: [GOOD, { ...GOOD, iccid: iccid(2) }] })
+  const { run, asked } = await serviceThat({
+    faults: [
+      { kind: 'replace', profiles: [GOOD] },
+      { kind: 'garbage', body: list.slice(0, -1) },
+    ],
+  })
+  expect((await run()).code).toBe(0)
+  const { code, stderr } = await run({ count: 3 })
+  expect([code, asked()]).toEqual([7, [1, 3]])
+  expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which .* already has/)
+  expect(stderr).toContain(`received and not stored: ${iccid(2)}; if`)
+})
+
+test('an answer without an entry: there are no more', async () => {
+  const { run, asked } = await serviceThat({
+    faults: [{ kind: 'none' }, { kind: 'replace', profiles: [] }],
+  })
+  const { code, stderr } = await run({ count: 150 })
+  expect([code, asked()]).toEqual([8, [100, 50]])
+  expect(errorIn(stderr)).toMatch(/^stored 100 of 150 profiles in .*: the service has no more profiles$/)
+})
+
 describe('numbers and dates in headers', () => {
   const refusing = (status: number, header: string): Fault => ({
     ...{ kind: 'status', status, headers: { 'retry-after': header } },

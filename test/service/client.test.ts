@@ -79,7 +79,7 @@ test('the request goes out as it is written down, and forbids an answer from a c
 const CLOSING_SERVICE = `
   const { parentPort, workerData: state } = require('node:worker_threads')
   const server = require('node:http').createServer((request, response) => {
-    request.resume().once('end', () => response.end('{"profiles":[]}', async () => {
+    request.resume().once('end', () => response.end('{"profiles":[{}]}', async () => {
       await Atomics.waitAsync(state, 0, 0).value
       request.socket.end(() => {
         Atomics.store(state, 1, 1)
@@ -114,7 +114,7 @@ describe('a connection', () => {
     Atomics.store(state, 0, 1)
     Atomics.notify(state, 0)
     Atomics.wait(state, 1, 0)
-    await expect(client.ask(1, never)).resolves.toMatchObject({ refused: [] })
+    await expect(client.ask(1, never)).resolves.toMatchObject({ profiles: [] })
   })
 
   test('that the service has closed is not used again', async () => {
