@@ -2,7 +2,7 @@
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
-import { CallFailure, proxyRefusal } from './call-failure.ts'
+import { CallFailure } from './call-failure.ts'
 import { type Headers, type Limit, readLimit } from './rate-limit.ts'
 
 export interface Answer {
@@ -142,7 +142,6 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   }
   if (status === 404 && isWebPage(body)) return failure('there is no profile service at this address', PAGE)
   if (status === 404) return noMore(` (404)${shown(answer)}`)
-  if (status === 407) return proxyRefusal(status, headers)
   const limit = readLimit(status, headers)
   if (status === 429)
     return failure('the rate limit is reached', 'try again later', { limit, isPassing: true })

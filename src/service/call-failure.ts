@@ -90,9 +90,8 @@ function innermost(error: unknown): { code: string; message: string } {
 }
 
 /** A proxy has not opened a connection to the service (RFC 9110 9.3.6): nothing was sent, and nothing is paid. */
-export function proxyRefusal(status: number, headers: Headers, variable?: string): CallFailure {
-  const proxy = variable === undefined ? 'a proxy' : `the proxy in ${variable}`
-  const place = variable ?? 'HTTPS_PROXY'
+export function proxyRefusal(status: number, headers: Headers, variable: string): CallFailure {
+  const proxy = `the proxy in ${variable}`
   const isPassing = status >= 500 || status === 408 || status === 429
   if (status !== 407)
     return new CallFailure(
@@ -107,7 +106,7 @@ export function proxyRefusal(status: number, headers: Headers, variable?: string
   const isBasic = schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme))
   const by = isBasic ? 'wants a user name and a password' : `takes only a login by ${schemes.join(' or ')}`
   const hint = isBasic
-    ? `set them in ${place}, in the form http://user:password@proxy.example:8080`
-    : `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${place}`
+    ? `set them in ${variable}, in the form http://user:password@proxy.example:8080`
+    : `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${variable}`
   return new CallFailure(`${proxy} ${by} (407)`, hint)
 }

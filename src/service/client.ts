@@ -29,7 +29,7 @@ export type Client = ReturnType<typeof clientOf>
  * @throws {UsageError} if a variable of the environment names no HTTP proxy
  */
 export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS) {
-  const { dispatcher, proxyInUse } = wayTo(url, limits)
+  const { dispatcher, variable } = wayTo(url, limits)
   const hide = hiding(apiKey)
   const fixed = {
     ...{ origin: url.origin, path: url.pathname + url.search, method: 'GET' as const },
@@ -88,7 +88,7 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
       const traits = { mayHaveAllocated: hasBegun, profiles: profilesIn(body) }
       if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
       if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
-      throw networkFailure(error, traits, proxyInUse())
+      throw networkFailure(error, traits, variable)
     } finally {
       signal.removeEventListener('abort', reject)
     }
@@ -130,7 +130,6 @@ export function endpoint(text: string, version: string): URL {
       'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
     )
   if (!url.searchParams.has('version')) url.search += `${url.search === '' ? '?' : '&'}version=${version}`
-  url.hash = ''
   return url
 }
 
@@ -140,10 +139,10 @@ function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
   const own = { timeout: connect, rejectUnauthorized: true, autoSelectFamilyAttemptTimeout: 5000 }
   const timeouts = { headersTimeout: silence, bodyTimeout: silence, keepAliveTimeout: idle }
   const options = { ...timeouts, allowH2: false, connect: own, keepAliveMaxTimeout: 10_000 }
-  let inUse: string | undefined
   // Plain HTTP goes only to this machine, and therefore never through a proxy.
-  const { variable, proxy } = url.protocol === 'http:' ? {} : chosenProxy()
-  if (proxy === undefined) return { dispatcher: new Agent(options), proxyInUse: () => inUse }
+  const chosen = url.protocol === 'http:' ? undefined : chosenProxy()
+  if (chosen === undefined) return { dispatcher: new Agent(options) }
+  const { variable, proxy } = chosen
   const clientFactory = (origin: URL, given: { connect: buildConnector.connector }) => {
     // TLS names no IP address (RFC 6066 3), and Node would warn of one. The certificate is checked against `host` then.
     const connectTo: buildConnector.connector = (to, done) =>
@@ -152,8 +151,6 @@ function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
     const open = pool.connect.bind(pool) as (to: object) => Promise<Dispatcher.ConnectData>
     return Object.assign(pool, {
       async connect(to: object) {
-        // NO_PROXY may say that no request comes here.
-        inUse = variable
         const answer = await open(to)
         if (answer.statusCode === 200) return answer
         answer.socket.on('error', () => {}).destroy()
@@ -163,15 +160,15 @@ function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
   }
   const tls = { connectTimeout: connect, proxyTls: own, requestTls: own }
   const proxies = { httpProxy: proxy, httpsProxy: proxy, clientFactory, ...tls }
-  return { dispatcher: new EnvHttpProxyAgent({ ...options, ...proxies }), proxyInUse: () => inUse }
+  return { dispatcher: new EnvHttpProxyAgent({ ...options, ...proxies }), variable }
 }
 
 /** The proxy for https, and the variable that names it. An empty one stands for no proxy. */
-function chosenProxy(env: NodeJS.ProcessEnv = process.env): { variable?: string; proxy?: string } {
+function chosenProxy(env: NodeJS.ProcessEnv = process.env) {
   const variable = ['https_proxy', 'all_proxy', 'http_proxy']
     .map((lower) => (env[lower] === undefined ? lower.toUpperCase() : lower))
     .find((each) => env[each])
-  if (variable === undefined) return {}
+  if (variable === undefined) return undefined
   const proxy = env[variable]?.trim() ?? ''
   const isSound = URL.canParse(proxy) && !/#|%(?![\da-f]{2})/i.test(proxy)
   if (/^https?:\/\/./i.test(proxy) && isSound) return { variable, proxy }

@@ -68,10 +68,6 @@ const SERVICES: Record<string, Misbehaviour> = {
       /stored 1 of 60 profiles in .+, 5 received that can't be used .*: most of what the service sends can't be used$/,
   },
   'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
-  'is a proxy that wants a login': fails(
-    { kind: 'status', status: 407 },
-    /a proxy wants a user name and a password \(407\)/,
-  ),
 }
 
 test.concurrent.each(Object.entries(SERVICES))('a service that %s', async (_, row) => {

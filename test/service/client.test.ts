@@ -323,7 +323,6 @@ describe('addresses', () => {
     ['https://host/', 'https://host/?version=1.2.3'],
     ['https://host/a?site=a%20b&x', 'https://host/a?site=a%20b&x&version=1.2.3'],
     ['https://host/a?version=0.9', 'https://host/a?version=0.9'],
-    ['https://host/a#part', 'https://host/a?version=1.2.3'],
     ['http://127.1.2.3/a', 'http://127.1.2.3/a?version=1.2.3'],
     ['http://localhost:8080/a', 'http://localhost:8080/a?version=1.2.3'],
     ['http://[::1]:81/a', 'http://[::1]:81/a?version=1.2.3'],
