@@ -20,7 +20,6 @@ export const ENVIRONMENT: readonly Note[] = [
   ],
   ['NODE_EXTRA_CA_CERTS', 'a file of certificates that fetch trusts besides its own'],
   ['NODE_USE_SYSTEM_CA', 'with the value 1, fetch also trusts the CAs that the system trusts'],
-  ['NODE_TLS_REJECT_UNAUTHORIZED', 'with the value 0, fetch refuses to run'],
   ['UV_THREADPOOL_SIZE', 'how many threads (default: 2 for one profile of next, else up to 32)'],
   ['NO_COLOR', 'with any value, no colour'],
   ['TERM', 'with the value dumb, no colour, and the progress is not redrawn'],

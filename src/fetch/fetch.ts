@@ -1,4 +1,4 @@
-import { Failure, UsageError } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { clientOf, endpoint } from '../service/client.ts'
 import { finishAnswers, identityState, leaveList, look, makeTarget, waitingIn } from '../store/directory.ts'
@@ -19,11 +19,6 @@ export interface Order extends Pick<Work, 'directory' | 'stop' | 'abort' | 'mess
 /** @throws {Failure} unless all profiles are stored */
 export async function fetchProfiles(order: Order): Promise<void> {
   const { apiKey, directory, messages, progress, stock } = order
-  if (process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new UsageError(
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
-      'remove it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the file of that CA',
-    )
   const url = endpoint(order.url, order.version)
   const client = clientOf(url, apiKey, messages.tell.bind(messages))
   try {
