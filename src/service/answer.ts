@@ -21,9 +21,6 @@ export interface Batch {
   readonly limit: Limit
 }
 
-/** Forty times as much as 1000 profiles. A service may send more than it was asked for, and all of that is paid. */
-export const LARGEST = 32 * 1024 * 1024
-
 /** How much of an error text is looked at, and how much of that is shown. */
 const [READ, SHOWN] = [16 * 1024, 200]
 
@@ -31,8 +28,6 @@ const OPERATOR =
   'check the URL of the service, and try again later; if that does not help, tell the operator of the service'
 const PAGE =
   'the service sends no web pages: the URL is wrong, or a proxy or a login page has answered in place of the service'
-
-export const tooLarge = () => new CallFailure('the answer is larger than 32 MB', OPERATOR)
 
 /** @throws {CallFailure} if it has no list of profiles */
 export function readAnswer(answer: Answer, url: URL): Batch {

@@ -7,7 +7,7 @@ import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } 
 import { UsageError } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { type Answer, type Batch, cacheFailure, LARGEST, profilesIn, readAnswer, tooLarge } from './answer.ts'
+import { type Answer, type Batch, cacheFailure, profilesIn, readAnswer } from './answer.ts'
 import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
 /** In milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
@@ -49,7 +49,7 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
     // idle for too long, and which the service has closed: a request on one of them counts as sent, and as lost.
     await turn()
     const decoder = new StringDecoder('utf8')
-    let [hasBegun, size, body] = [false, 0, '']
+    let [hasBegun, body] = [false, '']
     let head: Pick<Answer, 'status' | 'headers'> = { status: 0, headers: {} }
     const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>()
     const handler: Dispatcher.DispatchHandler = {
@@ -63,10 +63,8 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
         const failure = cacheFailure(status, headers)
         if (failure !== undefined) controller.abort(failure)
       },
-      onResponseData(controller, part) {
+      onResponseData(_, part) {
         body += decoder.write(part)
-        size += part.length
-        if (size > LARGEST) controller.abort(tooLarge())
       },
       onResponseEnd: resolve,
       onResponseError: (_, error) => reject(error),
@@ -80,13 +78,15 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
       await answered
       // Only now undici frees the connection, and begins to count how long it is idle.
       await turn()
-      trace(2, `answered ${head.status}, ${size} bytes, ${Math.round(performance.now() - began)} ms`)
+      trace(
+        2,
+        `answered ${head.status}, ${Buffer.byteLength(body)} bytes, ${Math.round(performance.now() - began)} ms`,
+      )
       trace(3, `headers ${JSON.stringify(head.headers)}`)
       return { ...head, body, hide }
     } catch (error) {
-      if (error instanceof CallFailure && size === 0) throw error
+      if (error instanceof CallFailure) throw error
       const traits = { mayHaveAllocated: hasBegun, profiles: profilesIn(body) }
-      if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
       if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
       throw networkFailure(error, traits, variable)
     } finally {

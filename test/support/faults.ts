@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlainProfile } from './profiles.ts'
 
@@ -45,7 +44,6 @@ export type Fault = { times?: number } & (
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these
   | { kind: 'repeat'; headers?: Record<string, string> } // answers the last completed answer once more, as a cache does
   | { kind: 'garbage'; body: string | Buffer; contentType?: string; status?: number }
-  | { kind: 'huge' } // spaces without end
 )
 
 export const NONE: Fault = { kind: 'none' }
@@ -81,8 +79,6 @@ export function substitute(fault: Fault, last: Answer): Answer | undefined {
       const entries = fault.profiles.map((profile) => JSON.stringify(profile))
       return profilesAnswer(entries, [])
     }
-    case 'huge':
-      return profilesAnswer([], [])
     case 'repeat':
       return { ...last, headers: { ...last.headers, ...fault.headers } }
     default:
@@ -92,10 +88,6 @@ export function substitute(fault: Fault, last: Answer): Answer | undefined {
 
 export async function write(res: ServerResponse, answer: Answer, fault: Fault): Promise<void> {
   const { status, headers, body } = answer
-  if (fault.kind === 'huge') {
-    res.writeHead(status, headers)
-    return pipeline(spaces(), res)
-  }
   const torn = fault.kind === 'torn' ? fault : undefined
   res.writeHead(torn?.status ?? status, { ...headers, ...torn?.headers, 'content-length': body.length })
   if (fault.kind === 'torn') {
@@ -114,10 +106,6 @@ export async function write(res: ServerResponse, answer: Answer, fault: Fault): 
     const { socket } = res
     res.end(body, () => fault.kind === 'close-after' && socket?.end())
   }
-}
-
-function* spaces(): Generator<Buffer> {
-  for (const chunk = Buffer.alloc(65_536, ' '); ; ) yield chunk
 }
 
 /** Below TLS: only the TCP socket itself can be reset. */
