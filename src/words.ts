@@ -12,8 +12,6 @@ export interface Messages {
 export interface Progress {
   /** @param line what to show from now on, whenever it is asked */
   follow(line: () => string): void
-  /** The line has changed, and that should be seen soon. */
-  note(): void
   end(): void
 }
 

@@ -49,7 +49,6 @@ async function startLine(report: Report): Promise<Progress> {
       spinner.start()
       report.lastLine = spinner
     },
-    note() {},
     end() {
       clearInterval(timer)
       report.lastLine = undefined
@@ -64,21 +63,16 @@ async function startLine(report: Report): Promise<Progress> {
 /** Says the line when it has changed, at most once in ten seconds. */
 export function startLog(report: Report): Progress {
   let line = () => ''
-  let said = { text: '', at: Number.NEGATIVE_INFINITY }
+  let said = ''
   const say = () => {
     const text = line()
-    if (text === said.text) return
-    said = { text, at: performance.now() }
-    timer.refresh()
-    report.tell(0, text)
+    if (text !== said) report.tell(0, text)
+    said = text
   }
   const timer = setInterval(say, LOG_MS)
   return {
     follow(next) {
       line = next
-    },
-    note() {
-      if (performance.now() - said.at >= LOG_MS) say()
     },
     end: () => clearInterval(timer),
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
-import { errnoOf, Failure } from '../failure.ts'
+import { errnoOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type Batch, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
@@ -31,8 +31,6 @@ export class Tally {
   putAside = 0
   /** The ICCIDs of what was received and not stored. */
   lost: string[] = []
-  /** Entries of answers that are no profiles. */
-  refused = 0
   requests = 0
   /** Requests that were sent and not answered completely, and what they may have cost. */
   broken = 0
@@ -126,7 +124,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
 
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
-    tally.refused += refused.length
     const stored = await keep(id, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
@@ -176,9 +173,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   function endWith(error: unknown): void {
     const isWaiting = error instanceof Error && error.name === 'AbortError'
     const isStopped = stop.aborted && (error instanceof CallFailure || error === stop.reason)
-    // Any other failure says more than that there are no more.
-    const saysMore = tally.failure instanceof Failure && tally.failure.outcome === 'no-profiles'
-    if (!isWaiting && !isStopped && (tally.failure === undefined || saysMore)) tally.failure = error
+    if (!isWaiting && !isStopped) tally.failure ??= error
     end.abort()
   }
 }

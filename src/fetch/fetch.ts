@@ -8,7 +8,7 @@ import { download, Tally, type Work } from './downloader.ts'
 export interface Order extends Pick<Work, 'directory' | 'stop' | 'abort' | 'messages'> {
   readonly apiKey: string
   /** How many new profiles to fetch. */
-  readonly count?: number | undefined
+  readonly count: number
   /** How many unused profiles there should be, in place of `count`. */
   readonly stock?: number | undefined
   readonly url: string
@@ -25,7 +25,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     await finishAnswers(directory, messages)
     const before = unusedIn(directory, (each) => look(each).unused.length)
     if (before !== undefined) warnOf(directory, messages)
-    const count = stock === undefined ? (order.count ?? 1) : stock - (before ?? 0)
+    const count = stock === undefined ? order.count : stock - (before ?? 0)
     const what = count > 0 ? `ordering ${count}` : 'nothing to order'
     if (stock !== undefined)
       messages.tell(0, `${directory} has ${several(before ?? 0, 'unused profile')}: ${what}`)
@@ -33,7 +33,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     if (before === undefined) makeTarget(directory)
     const tally = new Tally()
     const began = performance.now()
-    const { notePause, line } = viewOf(count, tally, messages, progress)
+    const { notePause, line } = viewOf(count, tally, messages)
     progress.follow(line)
     await download({ ...order, count, client, notePause }, tally)
     progress.end()
@@ -76,14 +76,13 @@ function unusedIn(directory: string, count: (directory: string) => number): numb
 const LONG_MS = 10_000
 
 /** What a person sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
-function viewOf(count: number, tally: Tally, messages: Messages, progress: Progress) {
+function viewOf(count: number, tally: Tally, messages: Messages) {
   const began = performance.now()
   let pause = { why: '', until: 0 }
   return {
     notePause(why: string, ms: number): void {
       pause = { why, until: performance.now() + ms }
       messages.tell(ms >= LONG_MS ? 0 : 1, `${why}; it goes on in ${durationOf(ms)}`)
-      if (ms < LONG_MS) progress.note()
     },
 
     /** One line, without its newline. */
@@ -104,8 +103,7 @@ function viewOf(count: number, tally: Tally, messages: Messages, progress: Progr
  */
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
-  const { stored, putAside, lost, broken, requests, failure } = tally
-  const { brokenProfiles: most } = tally
+  const { stored, putAside, lost, broken, brokenProfiles: most, requests, failure } = tally
   const many = Number.isFinite(most) ? `up to ${several(most, 'profile')}` : 'more profiles'
   if (most > 0)
     messages.warn(
@@ -133,9 +131,9 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
   throw failure
 }
 
-function storedOf({ stored, putAside, refused }: Tally, count: number, directory: string): string {
+function storedOf({ stored, putAside }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
   const more = stored > count ? `, ${stored - count} more than ordered` : ''
   const aside = putAside > 0 ? `, ${putAside} more put aside there` : ''
-  return `stored ${what} in ${directory}${more}${aside}${refused > 0 ? `, ${refused} received that can't be used` : ''}`
+  return `stored ${what} in ${directory}${more}${aside}`
 }

@@ -140,11 +140,10 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   const limit = readLimit(status, headers)
   if (status === 429)
     return failure('the rate limit is reached', 'try again later', { limit, isPassing: true })
-  const { location } = headers
-  if (status >= 300 && status < 400 && typeof location === 'string' && URL.canParse(location, url.href)) {
-    const { origin, pathname } = new URL(location, url.href)
+  const to = status < 400 && headers['location'] ? URL.parse(String(headers['location']), url.href) : null
+  if (to !== null) {
     const hint = 'if you trust that address, give it as the URL of the service; the key was not sent there'
-    return new CallFailure(`the service redirects to ${hide(origin + pathname)} (${status})`, hint)
+    return new CallFailure(`the service redirects to ${hide(to.origin + to.pathname)} (${status})`, hint)
   }
   // A gateway may have passed the request on, and a service that failed may have allocated profiles first. Nothing was
   // started if the answer says when to retry, or what is not supported (RFC 9110 15.6, RFC 6585 6).

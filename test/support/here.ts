@@ -22,7 +22,7 @@ interface Order {
 const never = new AbortController().signal
 
 /** Does what `softsim fetch` does when it knows its options. */
-export async function fetchHere({ verbosity = 0, stop = never, onLine, ...order }: Order) {
+export async function fetchHere({ verbosity = 0, stop = never, onLine, count = 1, ...order }: Order) {
   let stderr = ''
   const report = new Report((text) => {
     stderr += text
@@ -30,9 +30,9 @@ export async function fetchHere({ verbosity = 0, stop = never, onLine, ...order 
   })
   report.level = verbosity
   report.hide(order.apiKey)
-  const progress = { follow() {}, note() {}, end() {} }
+  const progress = { follow() {}, end() {} }
   try {
-    await fetchProfiles({ ...order, version: '1.0.0', messages: report, progress, stop, abort: never })
+    await fetchProfiles({ ...order, count, version: '1.0.0', messages: report, progress, stop, abort: never })
     return { code: exitCode('done'), stderr }
   } catch (error) {
     if (!(error instanceof Failure)) throw error

@@ -114,7 +114,7 @@ export async function loadProgram(source: string, { platform, name }: Kind) {
     }
   }
 
-  const progress = { follow() {}, note() {}, end() {} }
+  const progress = { follow() {}, end() {} }
 
   return {
     next: ({ count, iccid, devices, directory = LOT, isNew = false }: Wish) =>

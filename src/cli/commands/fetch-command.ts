@@ -64,8 +64,8 @@ export class FetchCommand extends BaseCommand {
     startThreads()
     saveMemory()
     const order = {
-      ...{ apiKey, version, stop, abort, messages: report },
-      ...(stock === undefined ? { count: this.count ?? 1 } : { stock }),
+      ...{ apiKey, version, stock, stop, abort, messages: report },
+      count: this.count ?? 1,
       directory: this.directory ?? 'profiles',
       url: this.url ?? 'https://api.onomondo.com/sims/profiles',
     }
