@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
-import { errnoOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type Batch, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
@@ -155,11 +154,9 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         return stored
       } catch (error) {
         if (!(error instanceof NotStored)) throw error
-        // A limit of the size of files does not pass while this call waits.
-        const isLost = !error.isPutAside && (stop.aborted || errnoOf(error.cause) === 'EFBIG')
         if (error.isPutAside) tally.putAside += profiles.length
-        if (isLost) tally.lost.push(...profiles.map(({ iccid }) => iccid))
-        if (error.isPutAside || isLost) throw error
+        else if (stop.aborted) tally.lost.push(...profiles.map(({ iccid }) => iccid))
+        if (error.isPutAside || stop.aborted) throw error
         const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
         unstored++

@@ -58,14 +58,3 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
     expect(readdirSync(join(directory, '.incoming'))).toEqual([])
   })
 })
-
-test.skipIf(process.platform === 'win32')(
-  'a limit of the size of files: what is lost is named, at once',
-  async () => {
-    const sandbox = await startSandbox()
-    const { code, stderr } = await sandbox.fetch(['-n', '40'], { shell: 'ulimit -f 4; exec "$@"' })
-    expect(code).toBe(9)
-    expect(stderr).toContain('the file would be too large (EFBIG)')
-    for (const iccid of sandbox.delivered.keys()) expect(stderr).toContain(iccid)
-  },
-)
