@@ -51,13 +51,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const known = knownIn(directory)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
-  /** Answers that wait for room on the disk. */
-  let unstored = 0
   let plan = planner.firstPlan(work.count)
 
   for (;;) {
-    // Nothing else is requested before the first profiles are stored, or while any wait for room.
-    const isReady = () => running.size === 0 || (tally.stored > 0 && unstored === 0)
+    // Nothing else is requested before the first profiles are stored.
+    const isReady = () => running.size === 0 || tally.stored > 0
     while (!over.aborted && isReady() && planner.mayBegin(plan, running.size)) begin(next())
     if (running.size === 0) return
     await Promise.race(running)
@@ -134,7 +132,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   }
 
   /**
-   * Stores profiles, which are paid for. While the disk is full, they stay in memory, and no more are requested.
+   * Stores profiles, which are paid for. While the disk is full, they stay in memory. No more are requested then.
    * @returns how many of them are new
    * @throws {CallFailure} if the directory already has one of them
    */
@@ -159,9 +157,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         if (error.isPutAside || stop.aborted) throw error
         const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
-        unstored++
+        endWith(error)
         await sleep(FULL_MS, undefined, { signal: stop }).catch(() => {})
-        unstored--
       }
     }
   }
