@@ -2,8 +2,9 @@
  * Plans a download: pure functions make the next plan from an answer or a failure. A request remembers the plan that it
  * was sent with (`sent`), so that requests that run at once and fail together count as one. Times are in milliseconds.
  */
+
+import type { Limit } from '../service/answer.ts'
 import type { CallFailure } from '../service/call-failure.ts'
-import type { Limit } from '../service/rate-limit.ts'
 
 /** The first request is small: a wrong key or a bad disk costs nothing more. */
 const FIRST = 100
@@ -74,7 +75,6 @@ export function afterFailure(plan: Plan, sent: Plan, { traits, message }: CallFa
   const isBroken = traits.mayHaveAllocated === true
   const failed = Math.max(plan.failed, sent.failed + 1)
   const pauseMs = Math.min(PAUSE_MS * 2 ** (failed - 1), LONGEST_PAUSE_MS)
-  const limitMs = traits.limit?.remaining === 0 ? traits.limit.waitMs : 0
   return {
     ...plan,
     missing: plan.missing + asked,
@@ -83,7 +83,7 @@ export function afterFailure(plan: Plan, sent: Plan, { traits, message }: CallFa
     isProven: plan.isProven && !isBroken,
     failed,
     allowed: 0,
-    resetAt: now + Math.max(pauseMs, limitMs, waitMs(plan, now)),
+    resetAt: now + Math.max(pauseMs, traits.pauseMs ?? 0, waitMs(plan, now)),
     why: message,
   }
 }

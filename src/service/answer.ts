@@ -1,9 +1,10 @@
-/** Reads an answer of the service: the profiles in it, or why there are none. */
+/** Reads an answer of the service: the profiles in it, or why there are none, and what it says of the rate limit. */
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
 import { CallFailure } from './call-failure.ts'
-import { type Headers, type Limit, readLimit } from './rate-limit.ts'
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 export interface Answer {
   readonly status: number
@@ -11,6 +12,13 @@ export interface Answer {
   readonly body: string
   /** Replaces the API key in a text by asterisks. */
   readonly hide: (text: string) => string
+}
+
+export interface Limit {
+  /** Requests that are left until `waitMs` is over; undefined if the service does not say it. */
+  readonly remaining: number | undefined
+  /** From the answer until requests are allowed again. */
+  readonly waitMs: number
 }
 
 /** What an answer brings. */
@@ -137,9 +145,10 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   }
   if (status === 404 && isWebPage(body)) return failure('there is no profile service at this address', PAGE)
   if (status === 404) return noMore(` (404)${shown(answer)}`)
-  const limit = readLimit(status, headers)
+  const { remaining, waitMs } = readLimit(status, headers)
+  const pauseMs = remaining === 0 ? waitMs : 0
   if (status === 429)
-    return failure('the rate limit is reached', 'try again later', { limit, isPassing: true })
+    return failure('the rate limit is reached', 'try again later', { pauseMs, isPassing: true })
   const to = status < 400 && headers['location'] ? URL.parse(String(headers['location']), url.href) : null
   if (to !== null) {
     const hint = 'if you trust that address, give it as the URL of the service; the key was not sent there'
@@ -150,9 +159,46 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && ![501, 505, 511].includes(status)
   return new CallFailure(`the service answered ${status}${shown(answer)}`, OPERATOR, {
-    limit,
+    pauseMs,
     // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,
     mayHaveAllocated: isLost && !isPutOff,
   })
+}
+
+const WINDOW_MS = 60_000
+
+/** A longer pause ends the call: two windows are always enough, and nobody sits and waits for more. */
+export const LONGEST_WAIT_MS = 2 * WINDOW_MS
+
+/**
+ * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` and, with 429 or 503, `Retry-After` (RFC 9110 10.2.3). A time counts
+ * only beside the service's own clock (`Date`), because the clock of this machine may be wrong. What has another form
+ * is no header.
+ */
+export function readLimit(status: number, headers: Headers): Limit {
+  const now = dateIn(headers['date'])
+  const until = (time = Number.NaN) =>
+    Number.isNaN(time) || now === undefined ? undefined : Math.max(0, time - now)
+  if (status === 429 || status === 503) {
+    const seconds = numberIn(headers['retry-after'])
+    const waitMs = seconds === undefined ? until(dateIn(headers['retry-after'])) : seconds * 1000
+    if (waitMs !== undefined) return { remaining: 0, waitMs }
+  }
+  // Unix time in seconds. Gateways also send milliseconds, or how many seconds are left; these can't be mixed up.
+  const reset = numberIn(headers['x-ratelimit-reset']) ?? Number.NaN
+  const waitMs = (reset < 1e9 ? reset * 1000 : until(reset < 1e11 ? reset * 1000 : reset)) ?? WINDOW_MS
+  return { remaining: status === 429 ? 0 : numberIn(headers['x-ratelimit-remaining']), waitMs }
+}
+
+/** A number that is not negative. Fractions are rounded up. */
+const numberIn = (header: Headers[string]): number | undefined =>
+  typeof header === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(header) ? Math.ceil(Number(header)) : undefined
+
+/** The three forms of a date in HTTP (RFC 9110 5.6.7). The third one does not say that it is in GMT. */
+function dateIn(header: Headers[string]): number | undefined {
+  if (typeof header !== 'string' || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/.test(header))
+    return undefined
+  const time = Date.parse(header.endsWith(' GMT') ? header : `${header} GMT`)
+  return Number.isNaN(time) ? undefined : time
 }

@@ -1,7 +1,6 @@
 /** Why a request failed: what happened, and what a person can do about it. */
 import { Failure, type Outcome } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
-import type { Headers, Limit } from './rate-limit.ts'
 
 /** What is known of a failure beside its words. */
 interface Traits {
@@ -14,7 +13,8 @@ interface Traits {
   readonly isRefused?: boolean
   /** The answer was meant for another request: others may have its profiles. */
   readonly isRepeated?: boolean
-  readonly limit?: Limit
+  /** For how long the service wants no request, in milliseconds. */
+  readonly pauseMs?: number
   /** The complete profiles of an answer that broke off or can't be read. Each is paid for. */
   readonly profiles?: readonly StoredProfile[]
 }
@@ -90,7 +90,7 @@ function innermost(error: unknown): { code: string; message: string } {
 }
 
 /** A proxy has not opened a connection to the service (RFC 9110 9.3.6): nothing was sent, and nothing is paid. */
-export function proxyRefusal(status: number, headers: Headers, variable: string): CallFailure {
+export function proxyRefusal(status: number, challenge: string, variable: string): CallFailure {
   const proxy = `the proxy in ${variable}`
   const isPassing = status >= 500 || status === 408 || status === 429
   if (status !== 407)
@@ -100,7 +100,7 @@ export function proxyRefusal(status: number, headers: Headers, variable: string)
       { isPassing },
     )
   // The schemes of a challenge (RFC 9110 11.3), without their parameters.
-  const schemes = String(headers['proxy-authenticate'] ?? '')
+  const schemes = challenge
     .split(',')
     .flatMap((part) => /^\s*([a-z][a-z0-9-]*)(?:\s+[^\s=].*)?\s*$/i.exec(part)?.[1] ?? [])
   const isBasic = schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme))

@@ -154,7 +154,7 @@ function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
         const answer = await open(to)
         if (answer.statusCode === 200) return answer
         answer.socket.on('error', () => {}).destroy()
-        throw proxyRefusal(answer.statusCode, answer.headers, variable)
+        throw proxyRefusal(answer.statusCode, String(answer.headers['proxy-authenticate'] ?? ''), variable)
       },
     })
   }

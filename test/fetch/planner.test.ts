@@ -13,8 +13,8 @@ import {
   type Plan,
   waitMs,
 } from '../../src/fetch/planner.ts'
+import type { Limit } from '../../src/service/answer.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Limit } from '../../src/service/rate-limit.ts'
 
 /** A plan for more profiles than any test requests. */
 const plan = (changes: Partial<Plan> = {}): Plan => ({ ...firstPlan(1_000_000), ...changes })
@@ -119,13 +119,12 @@ describe('after a failure', () => {
   })
 
   test('one request alone, and not before the service allows it', () => {
-    const limited = (remaining: number, ms: number) =>
-      new CallFailure('429', '', { isPassing: true, limit: { remaining, waitMs: ms } })
+    const limited = (pauseMs: number) => new CallFailure('429', '', { isPassing: true, pauseMs })
     expect(atOnce(failure(FULL, FULL, unsent))).toBe(1)
-    expect(waitMs(failure(FULL, FULL, limited(0, 700), 50), 250)).toBe(500)
-    expect(waitMs(failure(FULL, FULL, limited(3, 60_000)), 0)).toBe(500)
+    expect(waitMs(failure(FULL, FULL, limited(700), 50), 250)).toBe(500)
+    expect(waitMs(failure(FULL, FULL, limited(0)), 0)).toBe(500)
     // Nor does a failure beside it shorten the wait.
-    expect(waitMs(failure(failure(FULL, FULL, limited(0, 9000)), FULL, unsent), 0)).toBe(9000)
+    expect(waitMs(failure(failure(FULL, FULL, limited(9000)), FULL, unsent), 0)).toBe(9000)
   })
 
   test.each<[what: string, Plan, CallFailure, tries: number]>([

@@ -158,7 +158,7 @@ test.each<[status: number, outcome: string, isPassing: boolean, mayHaveAllocated
 
 test('503 with a time to retry costs nothing', () => {
   const { traits } = failureOf('', { status: 503, headers: { 'retry-after': '120' } })
-  expect(traits).toMatchObject({ isPassing: true, mayHaveAllocated: false, limit: { waitMs: 120_000 } })
+  expect(traits).toMatchObject({ isPassing: true, mayHaveAllocated: false, pauseMs: 120_000 })
 })
 
 test.each([

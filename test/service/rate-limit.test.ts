@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readLimit } from '../../src/service/rate-limit.ts'
+import { readLimit } from '../../src/service/answer.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const date = new Date(NOW).toUTCString()
