@@ -19,8 +19,7 @@ export interface Order extends Pick<Work, 'directory' | 'stop' | 'abort' | 'mess
 /** @throws {Failure} unless all profiles are stored */
 export async function fetchProfiles(order: Order): Promise<void> {
   const { apiKey, directory, messages, progress, stock } = order
-  const url = endpoint(order.url, order.version)
-  const client = clientOf(url, apiKey, messages.tell.bind(messages))
+  const client = clientOf(endpoint(order.url, order.version), apiKey, messages.tell.bind(messages))
   try {
     await finishAnswers(directory, messages)
     const before = unusedIn(directory, (each) => look(each).unused.length)
@@ -72,7 +71,7 @@ function unusedIn(directory: string, count: (directory: string) => number): numb
   }
 }
 
-/** A pause of this length is reported even right after another line. */
+/** A shorter pause is reported only with -v. */
 const LONG_MS = 10_000
 
 /** What a person sees of a running `fetch`: how far it is, how long it will take, and why it waits. */

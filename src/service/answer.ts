@@ -178,8 +178,7 @@ export const LONGEST_WAIT_MS = 2 * WINDOW_MS
  */
 export function readLimit(status: number, headers: Headers): Limit {
   const now = dateIn(headers['date'])
-  const until = (time = Number.NaN) =>
-    Number.isNaN(time) || now === undefined ? undefined : Math.max(0, time - now)
+  const until = (time: number) => (Number.isNaN(time - now) ? undefined : Math.max(0, time - now))
   if (status === 429 || status === 503) {
     const seconds = numberIn(headers['retry-after'])
     const waitMs = seconds === undefined ? until(dateIn(headers['retry-after'])) : seconds * 1000
@@ -196,9 +195,8 @@ const numberIn = (header: Headers[string]): number | undefined =>
   typeof header === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(header) ? Math.ceil(Number(header)) : undefined
 
 /** The three forms of a date in HTTP (RFC 9110 5.6.7). The third one does not say that it is in GMT. */
-function dateIn(header: Headers[string]): number | undefined {
-  if (typeof header !== 'string' || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/.test(header))
-    return undefined
-  const time = Date.parse(header.endsWith(' GMT') ? header : `${header} GMT`)
-  return Number.isNaN(time) ? undefined : time
+function dateIn(header: Headers[string]): number {
+  const text = String(header)
+  const isDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/.test(text)
+  return isDate ? Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`) : Number.NaN
 }
