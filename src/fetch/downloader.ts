@@ -30,9 +30,8 @@ export class Tally {
   /** The ICCIDs of what was received and not stored. */
   lost: string[] = []
   requests = 0
-  /** Requests that were sent and not answered completely, and what they may have cost. */
-  broken = 0
-  brokenProfiles = 0
+  /** What requests may have cost that were sent and not answered completely. */
+  mayBeLost = 0
   /** Why it ended early, unless it was stopped. */
   failure: unknown
 }
@@ -53,9 +52,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   let plan = planner.firstPlan(work.count)
 
   for (;;) {
-    // Nothing else is requested before the first profiles are stored.
-    const isReady = () => running.size === 0 || tally.stored > 0
-    while (!over.aborted && isReady() && planner.mayBegin(plan, running.size)) begin(next())
+    while (!over.aborted && planner.mayBegin(plan, running.size, tally.stored)) begin(next())
     if (running.size === 0) return
     await Promise.race(running)
   }
@@ -95,9 +92,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
       follow(planner.afterFailure(plan, sent, error, performance.now()))
       const { mayHaveAllocated, profiles = [] } = error.traits
       if (mayHaveAllocated) {
-        tally.broken++
         // Of an answer with more than was asked for, nobody knows where it would have ended.
-        tally.brokenProfiles += profiles.length > asked ? Number.POSITIVE_INFINITY : asked - profiles.length
+        tally.mayBeLost += profiles.length > asked ? Number.POSITIVE_INFINITY : asked - profiles.length
         const stored = await keep(id, profiles)
         follow({ ...plan, missing: plan.missing - stored })
       } else release(directory, id)

@@ -102,11 +102,11 @@ function viewOf(count: number, tally: Tally, messages: Messages) {
  */
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
-  const { stored, putAside, lost, broken, brokenProfiles: most, requests, failure } = tally
-  const many = Number.isFinite(most) ? `up to ${several(most, 'profile')}` : 'more profiles'
-  if (most > 0)
+  const { stored, putAside, lost, mayBeLost, requests, failure } = tally
+  const many = Number.isFinite(mayBeLost) ? `up to ${several(mayBeLost, 'profile')}` : 'more profiles'
+  if (mayBeLost > 0)
     messages.warn(
-      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${many} may have been allocated and not received; ask the service provider for them`,
+      `${many} may have been allocated and not received, in requests that failed after they were sent: ask the service provider for them`,
     )
   if (lost.length > 0)
     messages.warn(

@@ -43,7 +43,9 @@ export type Plan = Readonly<ReturnType<typeof firstPlan>>
 export const atOnce = ({ isProven, allowed }: Plan): number =>
   isProven ? Math.max(1, Math.min(MOST_AT_ONCE, allowed)) : 1
 
-export const mayBegin = ({ missing }: Plan, running: number): boolean => missing > 0 && running < MOST_RUNNING
+/** Nothing else is requested before the first profiles are stored. */
+export const mayBegin = ({ missing }: Plan, running: number, stored: number): boolean =>
+  missing > 0 && running < (stored > 0 ? MOST_RUNNING : 1)
 
 /** How long the next request has to wait. */
 export const waitMs = ({ missing, allowed, resetAt }: Plan, now: number): number =>

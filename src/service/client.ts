@@ -6,7 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { UsageError } from '../failure.ts'
 import { hiding } from '../secret.ts'
-import { several } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 import { type Answer, type Batch, cacheFailure, profilesIn, readAnswer } from './answer.ts'
 import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
@@ -20,15 +20,13 @@ const LIMITS = {
   idle: 1000,
 }
 
-type Trace = (level: 2 | 3, text: string) => void
-
 export type Client = ReturnType<typeof clientOf>
 
 /**
  * Retries, the rate limit and storage are up to the caller.
  * @throws {UsageError} if a variable of the environment names no HTTP proxy
  */
-export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS) {
+export function clientOf(url: URL, apiKey: string, trace: Messages['tell'], limits = LIMITS) {
   const { dispatcher, variable } = wayTo(url, limits)
   const hide = hiding(apiKey)
   const fixed = {

@@ -107,7 +107,7 @@ test.concurrent('all faults during parallel requests', async () => {
   expectAllStored(sandbox, 4321)
   // The reset came before the service allocated anything; nobody on this side can know that.
   expect(stderr).toMatch(
-    /3 requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
+    /up to \d+ profiles may have been allocated and not received, in requests that failed/,
   )
 })
 
@@ -121,9 +121,7 @@ test.concurrent('if large responses break, fetch asks for fewer profiles and sto
   const burnt = lostBy(sandbox)
   // Twice: a full batch, of which more than five hundred profiles are whole; then a little more than what passes.
   expect(burnt).toBeLessThanOrEqual(500 + 100)
-  expect(stderr).toMatch(
-    RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
-  )
+  expect(stderr).toMatch(RegExp(`up to ${burnt} profiles may have been allocated and not received`))
   const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
   expect(sandbox.asked()[0]).toBe(100)
   expect(sandbox.asked().slice(broken + 1, broken + 5)).toEqual([1, 2, 4, 8])

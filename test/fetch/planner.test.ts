@@ -64,9 +64,9 @@ test('a request asks for what is missing, and what it does not bring is requeste
   expect(nextSize({ ...sent, missing: -870 })).toBe(0)
 })
 
-test('six requests and answers run at most', () => {
-  const found = [mayBegin(FULL, 5), mayBegin(FULL, 6), mayBegin({ ...FULL, missing: 0 }, 0)]
-  expect(found).toEqual([true, false, false])
+test('six requests and answers run at most, and one before the first profiles are stored', () => {
+  const found = [mayBegin(FULL, 5, 1), mayBegin(FULL, 6, 1), mayBegin({ ...FULL, missing: 0 }, 0, 1)]
+  expect([...found, mayBegin(FULL, 0, 0), mayBegin(FULL, 1, 0)]).toEqual([true, false, false, true, false])
 })
 
 test('whatever happens, a request asks for 1 to 1000 profiles, and at most four run', () => {
