@@ -49,10 +49,13 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const known = knownIn(directory)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
+  /** Answers that wait for room on the disk. */
+  let unstored = 0
   let plan = planner.firstPlan(work.count)
 
   for (;;) {
-    while (!over.aborted && planner.mayBegin(plan, running.size, tally.stored)) begin(next())
+    const mayBegin = () => unstored === 0 && planner.mayBegin(plan, running.size, tally.stored)
+    while (!over.aborted && mayBegin()) begin(next())
     if (running.size === 0) return
     await Promise.race(running)
   }
@@ -127,7 +130,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   }
 
   /**
-   * Stores profiles, which are paid for. While the disk is full, they stay in memory. No more are requested then.
+   * Stores profiles, which are paid for. While the disk is full, they stay in memory, and no more are requested.
    * @returns how many of them are new
    * @throws {CallFailure} if the directory already has one of them
    */
@@ -152,8 +155,9 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         if (error.isPutAside || stop.aborted) throw error
         const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
-        endWith(error)
+        unstored++
         await sleep(FULL_MS, undefined, { signal: stop }).catch(() => {})
+        unstored--
       }
     }
   }
