@@ -149,7 +149,11 @@ function readPart(path: string, at: number, length: number): Buffer {
   }
 }
 
-const beginningOf = (path: string) => readPart(path, 0, BEGINNING.length).toString()
+/** Also of what an editor or PowerShell has written again: that is refused, and not passed over. */
+const beginningOf = (path: string) =>
+  readPart(path, 0, 64)
+    .toString()
+    .replace(/[^!-~]/g, '')
 
 /**
  * Reads receipts: files, or all that are in a directory.
@@ -170,12 +174,7 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 function filesAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
-  // Also what an editor or PowerShell has written again: it is refused, and not passed over.
-  const words = (path: string) =>
-    readPart(path, 0, 64)
-      .toString()
-      .replace(/[^!-~]/g, '')
-  const files = all.filter((each) => statSync(each).isFile() && words(each).startsWith(BEGINNING))
+  const files = all.filter((each) => statSync(each).isFile() && isBegun(beginningOf(each)))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
