@@ -96,6 +96,15 @@ export function errnoOf(error: unknown): string | undefined {
   )
 }
 
+/** Does what need not succeed: errors of the system are passed over. */
+export function ifPossible(action: () => void): void {
+  try {
+    action()
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}
+
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code

@@ -186,16 +186,11 @@ async function giveHeld(
   const known = new Set(heldBy(source, id).map(({ name }) => name))
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
-  const guard = new store.Guard(source)
-  try {
-    for (const name of order.names) {
-      if (stop.aborted) throw interrupted(source)
-      if (!known.has(name) && guard.isOn(name))
-        store.hold(store.placesOf(source, { name, tag: store.tagFor(id) }))
-      if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
-    }
-  } finally {
-    guard.end()
+  for (const name of order.names) {
+    if (stop.aborted) throw interrupted(source)
+    const places = store.placesOf(source, { name, tag: store.tagFor(id) })
+    if (!known.has(name)) store.guarded(source, name, () => store.hold(places))
+    if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
   store.flushDirectory(source)
   const texts = new Map<string, string>()
@@ -255,14 +250,9 @@ async function forget(source: string, id: string, given: store.Given | undefined
     store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   store.removeAll(places.map(({ held }) => held))
   store.flushDirectory(source)
-  const guard = new store.Guard(source)
-  try {
-    for (const held of heldBy(source, id))
-      if (come.has(held.tag)) store.removeAll([store.placesOf(source, held).held])
-      else store.letGo(guard, held.name, store.placesOf(source, held))
-  } finally {
-    guard.end()
-  }
+  for (const held of heldBy(source, id))
+    if (come.has(held.tag)) store.removeAll([store.placesOf(source, held).held])
+    else store.letGo(source, held)
   store.flushDirectory(source)
   if (heldBy(source, id).length === 0) return
   const hint = 'run the same command again, on a share an hour after a killed call'

@@ -1,6 +1,6 @@
 /** Hands profiles out: claims them, flushes, writes the receipt, and prints. What is used and can't be printed is named. */
 import { normalize, resolve } from 'node:path'
-import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
+import { diskFailure, Failure, ifPossible, reasonOf } from '../failure.ts'
 import { decryptor } from '../key/decrypt.ts'
 import * as store from '../store/directory.ts'
 import type { Taken } from './ready.ts'
@@ -70,24 +70,21 @@ const receiptsOf = (taken: readonly Taken[], directory: string): store.Receipt[]
   }))
 }
 
-function tellOf(taken: readonly Taken[], { skipped, unused }: Call, { directory, messages }: Order): void {
+function tellOf(taken: readonly Taken[], { unused }: Call, { directory, messages }: Order): void {
   for (const { iccid, device, places, cautions } of taken) {
     for (const caution of cautions) messages.warn(caution)
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${normalize(places.used)}`)
   }
-  skipped.warn(messages)
-  try {
+  // The profiles are out.
+  ifPossible(() => {
     if (unused.listing !== undefined) store.removeRubbish(directory, unused.listing, messages)
-  } catch (error) {
-    // The profiles are out.
-    if (errnoOf(error) === undefined) throw error
-  }
+  })
 }
 
 /** Names the profiles that are used, or may be, and were not printed. */
 function undelivered(
-  all: readonly Pick<Taken, 'iccid' | 'places'>[],
+  all: readonly store.Claim[],
   { messages, stop, devices, isNew }: Order,
   receipt: store.ReceiptFile | undefined,
   error: unknown,

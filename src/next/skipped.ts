@@ -1,10 +1,7 @@
-import { type Failure, UnusableProfile } from '../failure.ts'
+import { UnusableProfile } from '../failure.ts'
 import { wrongKey } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import { type Messages, several } from '../words.ts'
-
-/** One profile may be damaged. If so many in a row do not decrypt, the key is wrong. */
-export const LOCKED_IN_A_ROW = 5
 
 const MOST_NAMED = 20
 
@@ -23,37 +20,33 @@ export class Skipped {
     return this.#found.size
   }
 
-  /** One that can't be read: nobody knows whether it could be used. */
-  get unread(): UnusableProfile | undefined {
-    return this.#with('unreadable')[0]
-  }
-
-  /** The failure that says that the key is wrong; undefined if it may be right. */
-  get wrongKey(): Failure | undefined {
-    const { length } = this.isRightKey ? [] : this.#with('locked')
-    return length > 0 ? wrongKey(this.#key, length) : undefined
-  }
-
   /**
    * Notes why a file is skipped.
-   * @throws {Failure} `key` if too many do not decrypt, and none did
    * @throws the error itself if it is not about this one file
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
     this.#found.set(name, error)
     if (error.fault === 'unfit') this.isRightKey = true
-    const isLocked = error.fault === 'locked' && !this.isRightKey
-    if (isLocked && this.#with('locked').length >= LOCKED_IN_A_ROW) throw this.wrongKey
+  }
+
+  /** Those with this fault. */
+  with(fault: UnusableProfile['fault']): UnusableProfile[] {
+    return [...this.#found.values()].filter((each) => each.fault === fault)
+  }
+
+  /** @throws {Failure} `key` if it has decrypted nothing, and so many were tried */
+  checkKey(least: number): void {
+    const { length } = this.with('locked')
+    if (this.isRightKey || length < least) return
+    // That says it of all of them.
+    this.#found.clear()
+    throw wrongKey(this.#key, length)
   }
 
   warn(messages: Pick<Messages, 'warn'>): void {
     for (const [name, { message }] of [...this.#found].slice(0, MOST_NAMED))
       messages.warn(`${name} is skipped: ${message}`)
     if (this.count > MOST_NAMED) messages.warn(`${several(this.count - MOST_NAMED, 'more file')} skipped`)
-  }
-
-  #with(fault: UnusableProfile['fault']): UnusableProfile[] {
-    return [...this.#found.values()].filter((each) => each.fault === fault)
   }
 }

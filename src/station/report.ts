@@ -1,6 +1,6 @@
 /** What a person reads of a shift: how it begins, what became of the devices, and how it ends. */
 import { resolve } from 'node:path'
-import { histories, look, stationName } from '../store/directory.ts'
+import { look, records, stationName } from '../store/directory.ts'
 import { several } from '../words.ts'
 import type { Settings, Shift } from './settings.ts'
 
@@ -17,7 +17,7 @@ export function* banner({ directory, keyPath, receipt, ports, program, size, bau
   yield `Key:         ${resolve(keyPath)}`
   yield `Receipts:    ${resolve(receipt)}`
   yield `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`
-  const all = histories(directory).filter(({ results }) => results.at(-1)?.result !== 'pass')
+  const all = records(directory).filter(({ results }) => results.at(-1)?.result !== 'pass')
   const open = all.map(({ device }) => device).sort(new Intl.Collator('en', { numeric: true }).compare)
   const names = open.slice(0, MOST_NAMED).join(', ') + (open.length > MOST_NAMED ? ', ...' : '')
   yield `Not passed:  ${several(open.length, 'device')} with a profile${names && `: ${names}`}`

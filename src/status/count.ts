@@ -7,8 +7,6 @@ import {
   oddNames,
   perhapsNotPrinted,
   readText,
-  readUsed,
-  usedName,
   type Waiting,
   waitingIn,
 } from '../store/directory.ts'
@@ -104,9 +102,6 @@ export const targetOf = (directory: string, move: string) =>
 
 /** A call was killed after its claim, and perhaps before it printed: the name that held the profile is still there. */
 export function warnOfNotPrinted(directory: string, held: readonly Held[], messages: Messages): void {
-  const warnings = held.flatMap((each) => {
-    const used = readUsed(directory, usedName(each.name))
-    return typeof used !== 'string' && used.claim === each.tag ? perhapsNotPrinted(each, used) : []
-  })
+  const warnings = held.flatMap((each) => perhapsNotPrinted(directory, each) ?? [])
   warnOfEach(messages, warnings.sort(), 'profiles are perhaps not printed')
 }

@@ -1,9 +1,9 @@
 import {
-  histories,
   iccidOf,
   type Listing,
   type Result,
   readUsed,
+  records,
   type Used,
   usedName,
 } from '../store/directory.ts'
@@ -25,7 +25,7 @@ export type Use = Pick<Used, 'iccid' | 'device' | 'station' | 'claimed'> & {
 /** In one pass over the used files and the records, the oldest claim first. What is used twice is there twice. */
 export function readUses(directory: string, { unused, used, held }: Listing): Use[] {
   const keyOf = ({ iccid, device = '' }: Pick<Use, 'iccid' | 'device'>) => `${iccid} ${device}`
-  const recorded = new Map<string, Use>(histories(directory).map((each) => [keyOf(each), each]))
+  const recorded = new Map<string, Use>(records(directory).map((each) => [keyOf(each), each]))
   const files = used.map((name): Use => {
     const [iccid = '', file] = [iccidOf(name), usedName(name)]
     const found = readUsed(directory, file)

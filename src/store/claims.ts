@@ -5,13 +5,13 @@
  * flush a step.
  */
 import { lstatSync, renameSync } from 'node:fs'
-import { errnoOf, UnusableProfile } from '../failure.ts'
+import { errnoOf, ifPossible, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
 import type { Messages } from '../words.ts'
-import { type DeviceRecord, decideRecords, draftRecord, makeRecords } from './devices.ts'
+import { makeRecords } from './devices.ts'
 import * as files from './files.ts'
-import { Guard } from './guard.ts'
+import { guarded } from './guard.ts'
 import { listHeld } from './listing.ts'
 import {
   fieldsOf,
@@ -23,24 +23,25 @@ import {
   pathIn,
   placesOf,
   type Used,
+  usedName,
 } from './names.ts'
+import { readUsed } from './state.ts'
 
-/** A profile that this call holds, and has not decided to use yet. */
+/** A profile that this call holds, or has used. */
 export interface Claim extends Held {
   /** The digits, without a filler. */
   readonly iccid: string
   /** What its unused file says. */
   readonly stored: string
-  /** What its used file is to say. */
-  readonly text: string
   readonly device: string | undefined
   readonly places: Places
 }
 
-/** Who claims, and when (RFC 3339). */
+/** Who claims, when (RFC 3339), and for which device. */
 export interface By {
   readonly station: string
   readonly claimed: string
+  readonly device?: string | undefined
 }
 
 /**
@@ -64,49 +65,33 @@ export function hold({ unused, used, held }: Places): boolean {
   return false
 }
 
-/** What all claims of a call have in common. */
-export interface Claimant {
-  readonly directory: string
-  readonly guard: Guard
-  readonly by: By
-}
-
 /**
  * Claims a profile. It is not decided yet.
  * @param name X
  * @returns undefined if somebody else has it
  * @throws {UnusableProfile} if its file is no profile, or can't be read; it stays as it is
  */
-export function begin(
-  { directory, guard, by }: Claimant,
-  name: string,
-  device: string | undefined,
-): Claim | undefined {
+export function begin(directory: string, name: string, by: By): Claim | undefined {
   const path = pathIn(directory, name)
-  if (!files.exists(path) || !guard.isOn(name)) return undefined
-  const stored = files.readText(path)
-  if (stored === undefined) return undefined
-  parseStored(stored, name)
-  const owner = parseUsed(stored)?.device
-  if (owner !== undefined && owner !== device)
-    throw new UnusableProfile('damaged', `device ${owner} has it, and only that device can get it again`)
-  const tag = newTag()
-  const places = placesOf(directory, { name, tag })
-  const text = JSON.stringify({
-    ...fieldsOf(stored),
-    ...by,
-    ...(device !== undefined && { device }),
-    claim: tag,
+  if (!files.exists(path)) return undefined
+  return guarded(directory, name, () => {
+    const stored = files.readText(path)
+    if (stored === undefined) return undefined
+    parseStored(stored, name)
+    const owner = parseUsed(stored)?.device
+    if (owner !== undefined && owner !== by.device)
+      throw new UnusableProfile('damaged', `device ${owner} has it, and only that device can get it again`)
+    const tag = newTag()
+    const places = placesOf(directory, { name, tag })
+    files.write(places.draft, JSON.stringify({ ...fieldsOf(stored), ...by, claim: tag }))
+    let isHeld = false
+    try {
+      isHeld = hold(places)
+    } finally {
+      if (!isHeld) files.remove(places.draft)
+    }
+    return isHeld ? { name, tag, iccid: iccidOf(name) ?? '', stored, device: by.device, places } : undefined
   })
-  files.write(places.draft, text)
-  try {
-    if (hold(places)) return { name, tag, iccid: iccidOf(name) ?? '', stored, text, device, places }
-  } catch (error) {
-    files.remove(places.draft)
-    throw error
-  }
-  files.remove(places.draft)
-  return undefined
 }
 
 /**
@@ -116,15 +101,18 @@ export function begin(
  */
 export async function commit(directory: string, claims: readonly Claim[], used: Claim[]): Promise<void> {
   if (claims.length === 0) return
-  const devices = claims.filter(({ device }) => device !== undefined)
-  const drafts = new Map(devices.map((each) => [each, draftRecord(directory, recordFor(each))]))
-  await files.flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)
+  await files.flushFiles(
+    claims.map(({ places }) => places.draft),
+    true,
+  )
   const signed = claims.filter(({ places }) => sign(places))
-  const forDevices = signed.filter((each) => drafts.has(each))
+  const forDevices = signed.filter(({ device }) => device !== undefined)
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   if (forDevices.length > 0) files.flushDirectory(directory)
-  const paths = forDevices.map((each) => drafts.get(each) ?? '')
-  const records = await decideRecords(directory, forDevices.map(recordFor), paths)
+  const records = await makeRecords(
+    directory,
+    forDevices.map(({ device = '', iccid }) => ({ device, iccid })),
+  )
   const denied = new Set(forDevices.filter(({ iccid }, at) => records[at] !== iccid))
   const recorded = signed.filter((each) => !denied.has(each))
   for (const each of recorded) {
@@ -135,13 +123,8 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   // Somebody else may have finished it, and then it says the same.
   const lost = recorded.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
   for (const each of lost) used.splice(used.indexOf(each), 1)
-  await giveBack(
-    directory,
-    claims.filter((each) => !used.includes(each)),
-  )
+  for (const each of claims) if (!used.includes(each)) await giveBack(directory, each)
 }
-
-const recordFor = ({ device = '', iccid }: Claim): DeviceRecord => ({ device, iccid })
 
 /**
  * Decides that a claim uses its profile, unless somebody has voided it.
@@ -181,85 +164,64 @@ function place({ decision, used }: Places): void {
 }
 
 /** Removes what claims that are used, durable and printed have left. It does no harm if that stays. */
-export function clear(claims: readonly Pick<Claim, 'places'>[]): void {
-  try {
+export function clear(claims: readonly Claim[]): void {
+  ifPossible(() => {
     for (const { places } of claims) files.remove(places.held)
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-  }
+  })
 }
 
 /**
- * Voids claims, so that their profiles are unused again. One that is decided is finished instead.
- * @returns those that are used, and perhaps not printed
+ * Voids a claim, so that its profile is unused again. One that is decided is finished instead.
+ * @returns whether it is used, and perhaps not printed
  */
-export async function giveBack(
-  directory: string,
-  all: readonly (Held | Claim)[],
-): Promise<{ held: Held; used: Used }[]> {
-  if (all.length === 0) return []
-  const guard = new Guard(directory)
-  const left: { held: Held; used: Used }[] = []
-  try {
-    for (const held of all) {
-      const used = await voidOrFinish(directory, guard, held)
-      if (used !== undefined) left.push({ held, used })
-    }
-    return left
-  } finally {
-    guard.end()
-  }
-}
-
-async function voidOrFinish(directory: string, guard: Guard, held: Held | Claim): Promise<Used | undefined> {
+export async function giveBack(directory: string, held: Held | Claim): Promise<boolean> {
   const places = placesOf(directory, held)
   // Only its own call renames a draft: what that has removed is void, also on a full disk.
-  if ('places' in held && files.remove(places.draft)) {
-    letGo(guard, held.name, places)
-    files.removeEmpty(places.decision)
-    return undefined
+  if (!('places' in held) || !files.remove(places.draft)) {
+    if (!files.patiently(() => files.makeNew(places.decision))) {
+      const decided = textOf(places.decision)
+      // Somebody else is at it.
+      if (decided === undefined) return false
+      if (decided !== 'void') return finish(directory, held, decided)
+    }
+    if (parseUsed(files.read(places.used))?.claim === held.tag) {
+      files.removeEmpty(places.decision)
+      return true
+    }
+    files.remove(places.draft)
   }
-  if (!files.patiently(() => files.makeNew(places.decision))) {
-    const decided = textOf(places.decision)
-    // Somebody else is at it.
-    if (decided === undefined) return undefined
-    if (decided !== 'void') return finish(directory, guard, held, decided)
-  }
-  const used = parseUsed(files.read(places.used))
-  if (used?.claim === held.tag) {
-    files.removeEmpty(places.decision)
-    return used
-  }
-  files.remove(places.draft)
-  letGo(guard, held.name, places)
+  letGo(directory, held)
   files.removeEmpty(places.decision)
-  return undefined
+  return false
 }
 
 /** Makes a profile unused again whose claim is void. */
-export function letGo(guard: Guard, name: string, { held, unused }: Pick<Places, 'held' | 'unused'>): void {
+export function letGo(directory: string, each: Held): void {
+  const { held, unused } = placesOf(directory, each)
   // Others look at its name for a moment only. The guard of a killed call is rubbish after an hour: then it is given back.
-  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)
-  if (guard.isOn(name)) files.rename(held, unused)
+  for (let tries = TRIES; tries > 0; tries--) {
+    if (guarded(directory, each.name, () => files.rename(held, unused)) !== undefined) return
+    pause(PAUSE_MS)
+  }
 }
 
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */
-async function finish(directory: string, guard: Guard, held: Held, text: string): Promise<Used | undefined> {
+async function finish(directory: string, held: Held, text: string): Promise<boolean> {
   const places = placesOf(directory, held)
-  const used = parseUsed(text)
+  const device = parseUsed(text)?.device
   const iccid = iccidOf(held.name) ?? ''
   // What is concluded from is durable first, whoever made it.
   files.flushDirectory(directory)
   await files.flushFiles([places.decision], true)
-  const records = used?.device === undefined ? [] : [{ device: used.device, iccid }]
-  if ((await makeRecords(directory, records)).some((recorded) => recorded !== iccid)) {
+  const records = await makeRecords(directory, device === undefined ? [] : [{ device, iccid }])
+  if (records.some((recorded) => recorded !== iccid)) {
     files.remove(places.decision)
-    letGo(guard, held.name, places)
-    return undefined
+    letGo(directory, held)
+    return false
   }
   place(places)
   files.flushDirectory(directory)
-  return used
+  return true
 }
 
 /**
@@ -271,15 +233,22 @@ export async function settle(directory: string, messages: Pick<Messages, 'warn'>
   if (before.length === 0) return
   pause(KILLED_MS)
   const now = new Set(look().map(({ tag }) => tag))
-  const left = before.filter(({ tag }) => now.has(tag))
-  for (const { held, used } of await giveBack(directory, left)) {
-    messages.warn(perhapsNotPrinted(held, used))
-    files.remove(placesOf(directory, held).held)
+  for (const each of before.filter(({ tag }) => now.has(tag))) {
+    const warning = (await giveBack(directory, each)) ? perhapsNotPrinted(directory, each) : undefined
+    if (warning === undefined) continue
+    messages.warn(warning)
+    files.remove(placesOf(directory, each).held)
   }
 }
 
-/** What is said of a profile whose call was killed between its claim and its end. */
-export function perhapsNotPrinted({ name }: Held, { device, station, claimed }: Used): string {
+/**
+ * What is said of a profile whose call was killed between its claim and its end.
+ * @returns undefined if it is not used by that call
+ */
+export function perhapsNotPrinted(directory: string, { name, tag }: Held): string | undefined {
+  const used = readUsed(directory, usedName(name))
+  if (typeof used === 'string' || used.claim !== tag) return undefined
+  const { device, station, claimed } = used
   const iccid = iccidOf(name)
   const whose = device === undefined ? '' : ` for device ${device}`
   const again = device === undefined ? `--iccid ${iccid}` : `--device ${device}`

@@ -5,7 +5,7 @@
  * Invariant: a device has at most one record, and it is never changed.
  */
 import { createHash } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import * as files from './files.ts'
 import { copyFailure } from './identity.ts'
@@ -49,23 +49,25 @@ const placesOf = (directory: string, device: string): readonly [string, string] 
 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
-/** What is recorded at a place. */
-function recordAt(place: string, names = files.namesIn(place)): DeviceRecord | undefined {
+/** A record, and where it is. */
+interface Found extends DeviceRecord {
+  readonly place: string
+}
+
+function recordAt(place: string, names = files.namesIn(place)): Found | undefined {
   const iccid = names.find(isIccid)
   if (iccid === undefined) return undefined
   const { device } = fieldsOf(files.read(join(place, iccid)))
-  return typeof device === 'string' ? { device, iccid } : undefined
-}
-
-/** Where the record of a device is. */
-function ownPlace(directory: string, device: string): string | undefined {
-  return placesOf(directory, device).find((place) => recordAt(place)?.device === device)
+  return typeof device === 'string' ? { device, iccid, place } : undefined
 }
 
 /** The one function that says which profile a device has. */
-export function recordOf(directory: string, device: string): DeviceRecord | undefined {
-  const place = ownPlace(directory, device)
-  return place === undefined ? undefined : recordAt(place)
+export function recordOf(directory: string, device: string): Found | undefined {
+  for (const place of placesOf(directory, device)) {
+    const record = recordAt(place)
+    if (record?.device === device) return record
+  }
+  return undefined
 }
 
 /** The device whose serial number differs from this one in case, Unicode form or leading zeros only. */
@@ -75,61 +77,35 @@ export function twinOf(directory: string, device: string): string | undefined {
   return other === device ? undefined : other
 }
 
-/** The places of all devices. Other programs may have put something else there. */
-const placesIn = (directory: string): string[] =>
-  files
-    .namesIn(join(directory, DEVICES))
-    .filter((name) => !name.startsWith('~'))
-    .map((name) => join(directory, DEVICES, name))
-
-export const records = (directory: string): DeviceRecord[] =>
-  placesIn(directory).flatMap((place) => recordAt(place) ?? [])
-
-/**
- * Writes the draft of a record. It is not durable yet.
- * @returns its path
- */
-export function draftRecord(directory: string, { device, iccid }: DeviceRecord): string {
-  const draft = join(directory, DEVICES, `~${newTag()}`)
-  files.prepare(draft, iccid, JSON.stringify({ device }))
-  return join(draft, iccid)
-}
-
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
  * @param all of profiles whose claims for these devices are decided and durable
- * @param drafts their drafts, flushed
  * @returns the ICCIDs that are recorded now, in the same order
  */
-export async function decideRecords(
-  directory: string,
-  all: readonly DeviceRecord[],
-  drafts: readonly string[],
-): Promise<string[]> {
-  if (all.length === 0) return []
-  const places = all.map((each, at) => decidePlace(directory, each, dirname(drafts[at] ?? '')))
-  const records = places.map((place) => recordAt(place)?.iccid ?? '')
-  // Whoever made it may not have flushed it.
-  await files.flushFiles(places.map((place, at) => join(place, records[at] ?? '')))
-  await files.flushDirectories(places)
-  files.flushDirectory(join(directory, DEVICES))
-  return records
-}
-
-/** The same in one go. */
 export async function makeRecords(directory: string, all: readonly DeviceRecord[]): Promise<string[]> {
-  const drafts = all.map((each) => draftRecord(directory, each))
-  await files.flushFiles(drafts)
-  return decideRecords(directory, all, drafts)
+  if (all.length === 0) return []
+  const drafts = all.map((each) => ({ ...each, place: join(directory, DEVICES, `~${newTag()}`) }))
+  for (const { place, iccid, device } of drafts) files.prepare(place, iccid, JSON.stringify({ device }))
+  await files.flushFiles(drafts.map(fileOf))
+  const records = drafts.map((draft) => decide(directory, draft))
+  // Whoever made it may not have flushed it.
+  await files.flushFiles(records.map(fileOf))
+  await files.flushDirectories(records.map(({ place }) => place))
+  files.flushDirectory(join(directory, DEVICES))
+  return records.map(({ iccid }) => iccid)
 }
 
-/** Where the record of a device is, which is its draft if there was none. */
-function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: string): string {
+const fileOf = ({ place, iccid }: Found): string => join(place, iccid)
+
+/** The record of a device, which is this draft if there was none. */
+function decide(directory: string, draft: Found): Found {
+  const { device, iccid } = draft
   for (const place of placesOf(directory, device)) {
-    if (recordAt(place) === undefined) files.decide(draft, place, iccid, isIccid)
-    if (recordAt(place)?.device !== device) continue
-    if (files.exists(draft)) files.drop(draft, iccid)
-    return place
+    if (recordAt(place) === undefined) files.decide(draft.place, place, iccid, isIccid)
+    const record = recordAt(place)
+    if (record?.device !== device) continue
+    if (files.exists(draft.place)) files.drop(draft.place, iccid)
+    return record
   }
   // A call that slept for an hour finds its draft gone.
   throw new Failure('disk', `the record of device ${device} can't be made`, 'run the same command again')
@@ -145,7 +121,7 @@ const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
  * @param isLast whether it comes after all others, whatever the clocks of the stations say
  */
 export function addResult(directory: string, device: string, result: Result, isLast = true): void {
-  const place = ownPlace(directory, device)
+  const { place } = recordOf(directory, device) ?? {}
   if (place === undefined) throw copyFailure(directory)
   const last = isLast ? resultNames(files.namesIn(place)).at(-1) : undefined
   const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
@@ -157,7 +133,7 @@ export function addResult(directory: string, device: string, result: Result, isL
 
 /** The results of a device, the last one at the end. */
 export function resultsOf(directory: string, device: string): Result[] {
-  const place = ownPlace(directory, device)
+  const { place } = recordOf(directory, device) ?? {}
   return place === undefined ? [] : resultsAt(place, files.namesIn(place))
 }
 
@@ -167,12 +143,14 @@ const resultNames = (names: readonly string[]): string[] =>
 const resultsAt = (place: string, names: readonly string[]): Result[] =>
   resultNames(names).flatMap((name) => parseResult(files.read(join(place, name))) ?? [])
 
-/** All records with the results of each device, in one pass. */
-export function histories(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {
-  return placesIn(directory).flatMap((place) => {
-    const names = files.namesIn(place)
-    const record = recordAt(place, names)
-    return record === undefined ? [] : [{ ...record, results: resultsAt(place, names) }]
+/** All records with the results of each device, in one pass. Other programs may have put something else there. */
+export function records(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {
+  const names = files.namesIn(join(directory, DEVICES)).filter((name) => !name.startsWith('~'))
+  return names.flatMap((name) => {
+    const place = join(directory, DEVICES, name)
+    const entries = files.namesIn(place)
+    const record = recordAt(place, entries)
+    return record === undefined ? [] : { ...record, results: resultsAt(place, entries) }
   })
 }
 

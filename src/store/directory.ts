@@ -4,7 +4,6 @@ export {
   type By,
   begin,
   type Claim,
-  type Claimant,
   claimOf,
   clear,
   commit,
@@ -17,7 +16,6 @@ export {
 export {
   addResult,
   type DeviceRecord,
-  histories,
   isTwin,
   makeRecords,
   type Result,
@@ -33,7 +31,7 @@ export {
   readText,
   removeAll,
 } from './files.ts'
-export { Guard } from './guard.ts'
+export { guarded } from './guard.ts'
 export {
   copyFailure,
   disown,

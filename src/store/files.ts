@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { errnoOf, reasonOf, UnusableProfile } from '../failure.ts'
+import { errnoOf, ifPossible, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 
 const IS_WINDOWS = process.platform === 'win32'
@@ -112,11 +112,7 @@ function takeOff(paths: readonly string[], action: (path: string) => void): void
 
 /** Leaves a directory that is not empty, and a name that is none. */
 export function removeEmpty(path: string): void {
-  try {
-    patiently(() => takeOff([path], rmdirSync))
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-  }
+  ifPossible(() => patiently(() => takeOff([path], rmdirSync)))
 }
 
 /**

@@ -1,40 +1,37 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { errnoOf } from '../failure.ts'
 import { canTwoWin, make, makeNew, patiently, removeEmpty } from './files.ts'
 import { CLAIMS, iccidOf } from './names.ts'
 
 /**
  * Keeps two renames of one unused profile apart where both can succeed: nobody renames a profile whose name somebody else
  * has among the claims. Elsewhere, a rename itself is exact, and there are no guards.
+ * @param name X
+ * @returns what the action returns; undefined if somebody else has the guard
  */
-export class Guard {
-  readonly #claims: string
-  readonly #isNeeded: boolean
-  /** The one that it has. */
-  #place: string | undefined
-
-  constructor(directory: string, isNeeded = canTwoWin(directory)) {
-    this.#claims = join(directory, CLAIMS)
-    this.#isNeeded = isNeeded
-    if (isNeeded) make(this.#claims)
+export function guarded<T>(
+  directory: string,
+  name: string,
+  action: () => T,
+  isNeeded = canTwoWin(directory),
+): T | undefined {
+  if (!isNeeded) return action()
+  const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
+  if (!patiently(() => take(guard))) return undefined
+  try {
+    return action()
+  } finally {
+    // What is left of it is rubbish after an hour.
+    removeEmpty(guard)
   }
+}
 
-  /**
-   * Takes the guard of a profile, and leaves that of the one before.
-   * @param name X
-   * @returns false if somebody else has it
-   */
-  isOn(name: string): boolean {
-    const path = join(this.#claims, iccidOf(name) ?? name)
-    if (!this.#isNeeded || path === this.#place) return true
-    this.end()
-    if (!patiently(() => makeNew(path))) return false
-    this.#place = path
-    return true
-  }
-
-  /** What is left of it is rubbish after an hour. */
-  end(): void {
-    if (this.#place !== undefined) removeEmpty(this.#place)
-    this.#place = undefined
+function take(guard: string): boolean {
+  try {
+    return makeNew(guard)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    make(dirname(guard))
+    return makeNew(guard)
   }
 }

@@ -4,7 +4,7 @@
  * the next.
  */
 import { readFileSync } from 'node:fs'
-import { errnoOf } from '../failure.ts'
+import { errnoOf, ifPossible } from '../failure.ts'
 import { exists, isOnFat, remove, rename, write } from './files.ts'
 import { type Listing, look } from './listing.ts'
 import { FREE_LIST, iccidOf, newTag, pathIn } from './names.ts'
@@ -24,7 +24,7 @@ export class Unused {
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#names = this.#listedFirst()
+    this.#names = listed(directory)
   }
 
   /**
@@ -33,32 +33,23 @@ export class Unused {
    * @throws {Failure} if the directory can't be read
    */
   next(): string | undefined {
-    return this.#names.next().value
+    const { value } = this.#names.next()
+    if (value !== undefined || this.listing !== undefined) return value
+    this.again()
+    return this.next()
   }
 
-  /** From now on, the directory is read again, and a profile that was tried may be tried again. */
-  again(): void {
-    this.#names = this.#found(new Set())
-  }
-
-  *#listedFirst(): Generator<string, undefined> {
-    const tried = new Set<string>()
-    for (const name of listed(this.#directory)) {
-      tried.add(name)
-      yield name
-    }
-    yield* this.#found(tried)
-  }
-
-  *#found(tried: ReadonlySet<string>): Generator<string, undefined> {
+  /** Reads the directory: what was tried may be tried again. */
+  again(): Listing {
     this.listing = look(this.#directory)
     writeList(this.#directory, this.listing)
-    for (const name of this.listing.unused) if (!tried.has(name)) yield name
+    this.#names = this.listing.unused.values()
+    return this.listing
   }
 }
 
 /** What the list says, without what seems to be used. */
-function* listed(directory: string): Generator<string> {
+function* listed(directory: string): Generator<string, undefined> {
   const list = readList(directory)
   const length = Math.floor(list.length / LINE)
   const nameAt = (index: number) => list.toString('latin1', index * LINE, (index + 1) * LINE).trimEnd()
@@ -69,25 +60,17 @@ function* listed(directory: string): Generator<string> {
 }
 
 /**
- * The first place in the list from `start` on whose profile seems to be unused: steps that double, then halves. All before
- * it are taken, but for some that were skipped or given back; those are found when the directory is read.
+ * The first place in the list from `start` on whose profile seems to be unused. All before it are taken, but for some that
+ * were skipped or given back; those are found when the directory is read.
  * @returns `length` if there is none
  */
 function firstFrom(start: number, length: number, isThere: (index: number) => boolean): number {
-  let step = 1
   let low = start
-  let high = start
-  while (high < length && !isThere(high)) {
-    low = high + 1
-    high += step
-    step *= 2
-  }
-  high = Math.min(high, length)
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (isThere(middle)) high = middle
-    else low = middle + 1
-  }
+  let high = length
+  // Mostly, it is the first one that is looked at.
+  for (let at = start; low < high; at = (low + high) >> 1)
+    if (isThere(at)) high = at
+    else low = at + 1
   return low
 }
 
@@ -103,13 +86,11 @@ function readList(directory: string): Buffer {
 function writeList(directory: string, { unused, used }: Listing): void {
   if (unused.length + used.length < LEAST_LISTED || isOnFat(directory)) return
   const draft = pathIn(directory, `${FREE_LIST}~${newTag()}`)
-  try {
+  // It only saves time.
+  ifPossible(() => {
     write(draft, unused.map((name) => `${name.padEnd(LINE - 1)}\n`).join(''))
     rename(draft, pathIn(directory, FREE_LIST))
-  } catch (error) {
-    // It only saves time.
-    if (errnoOf(error) === undefined) throw error
-  }
+  })
 }
 
 /**
@@ -124,10 +105,6 @@ export function leaveList(directory: string): number {
 
 /** What comes may be lower than all that is listed. */
 export function dropList(directory: string): void {
-  try {
-    remove(pathIn(directory, FREE_LIST))
-  } catch (error) {
-    // It only saves time.
-    if (errnoOf(error) === undefined) throw error
-  }
+  // It only saves time.
+  ifPossible(() => remove(pathIn(directory, FREE_LIST)))
 }

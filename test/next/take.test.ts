@@ -6,7 +6,7 @@ import { type HandedOut, handOut, type Order, PrintFailure } from '../../src/nex
 import { begin } from '../../src/store/claims.ts'
 import { recordOf } from '../../src/store/devices.ts'
 import { addProfile, directoryOf, namesIn, someProfiles, unusedIn, usedIn } from '../support/directory.ts'
-import { claimant, fieldsIn, X } from '../support/lot.ts'
+import { BY, fieldsIn, X } from '../support/lot.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
 const key = { object: createPrivateKey(inject('keys').privateKey), name: 'the key' }
@@ -59,7 +59,7 @@ describe('any profiles', () => {
     })
     expect(unusedIn(directory)).toHaveLength(4)
     expect(await next({ count: 4 })).toHaveLength(4)
-    await expect(next()).rejects.toMatchObject({ hint: expect.stringMatching(/all profiles in it are used/) })
+    await expect(next()).rejects.toMatchObject({ hint: expect.stringMatching(/if all are used, fetch more/) })
   })
 
   test('leave out what is damaged, does not decrypt or would be rejected, and name it', async () => {
@@ -88,7 +88,7 @@ describe('any profiles', () => {
   })
 
   test('of a killed call come back to whoever would go without', async () => {
-    for (const n of [1, 2, 3, 4]) begin(claimant(directory), X(n), undefined)
+    for (const n of [1, 2, 3, 4]) begin(directory, X(n), BY)
     expect(await next({ count: 4 })).toEqual(numbers(1, 2, 3, 4))
   })
 
@@ -190,7 +190,7 @@ describe('the profile of a device', () => {
   })
 
   test('is not lost when its claim is killed before the decision', async () => {
-    begin(claimant(directory), X(1), 'D')
+    begin(directory, X(1), { ...BY, device: 'D' })
     expect(await next({ devices: ['D'] })).toEqual(numbers(2))
     expect(recordOf(directory, 'D')?.iccid).toBe(iccid(2))
   })
@@ -216,7 +216,7 @@ describe('the profile that the call names', () => {
   })
 
   test('is waited for if a killed call holds it, but not if a move does', async () => {
-    begin(claimant(directory), X(1), undefined)
+    begin(directory, X(1), BY)
     expect(await next({ iccid: iccid(1) })).toEqual(numbers(1))
     renameSync(join(directory, X(2)), join(directory, `.${X(2)}~${MOVE}`))
     await expect(next({ iccid: iccid(2) })).rejects.toMatchObject({
@@ -227,7 +227,7 @@ describe('the profile that the call names', () => {
       message: expect.stringMatching(/put aside/),
     })
     await expect(next({ iccid: iccid(9) })).rejects.toMatchObject({
-      message: expect.stringMatching(/^no profile/),
+      message: expect.stringMatching(/ is not in /),
     })
   })
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { begin, claimOf, clear, commit, giveBack, settle } from '../../src/store/claims.ts'
 import { makeRecords, recordOf } from '../../src/store/devices.ts'
 import { listHeld } from '../../src/store/listing.ts'
-import { claimant, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
+import { BY, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const TAG = '0123456789abcdef0123'
@@ -12,7 +12,7 @@ const MOVE = `${TAG}.${TAG}`
 
 /** A claim that is not decided. */
 const hold = (directory: string, n: number, device?: string) => {
-  const claim = begin(claimant(directory), X(n), device)
+  const claim = begin(directory, X(n), { ...BY, device })
   if (claim === undefined) throw new Error('nothing to hold')
   return claim
 }
@@ -44,14 +44,14 @@ describe('a claim', () => {
   test('of what somebody else holds is none', () => {
     const directory = lot(1)
     hold(directory, 1)
-    expect(begin(claimant(directory, 'B'), X(1), undefined)).toBeUndefined()
+    expect(begin(directory, X(1), BY)).toBeUndefined()
     expect(names(directory)).toHaveLength(2)
   })
 
   test('removes an unused file beside a used one, and claims nothing', () => {
     const directory = lot(1)
     put(directory, 1, `__${X(1)}`)
-    expect(begin(claimant(directory), X(1), undefined)).toBeUndefined()
+    expect(begin(directory, X(1), BY)).toBeUndefined()
     expect(names(directory)).toEqual([`__${X(1)}`])
   })
 
@@ -63,7 +63,7 @@ describe('a claim', () => {
   ])('leaves a damaged file where it is: %s', (text, why) => {
     const directory = lot(0)
     writeFileSync(join(directory, X(1)), text)
-    expect(() => begin(claimant(directory), X(1), undefined)).toThrow(why)
+    expect(() => begin(directory, X(1), BY)).toThrow(why)
     expect(names(directory)).toEqual([X(1)])
   })
 
@@ -71,14 +71,14 @@ describe('a claim', () => {
     const directory = lot(0)
     symlinkSync('/etc/hostname', join(directory, X(1)))
     mkdirSync(join(directory, X(2)))
-    for (const n of [1, 2]) expect(() => begin(claimant(directory), X(n), undefined)).toThrow('it ')
+    for (const n of [1, 2]) expect(() => begin(directory, X(n), BY)).toThrow('it ')
     expect(names(directory)).toEqual([X(1), X(2)])
   })
 
   test('that was voided before its decision uses nothing', async () => {
     const directory = lot(2)
     const [one, two] = [hold(directory, 1), hold(directory, 2)]
-    await giveBack(directory, [one])
+    await giveBack(directory, one)
     expect(names(directory)).toContain(X(1))
     const used: (typeof one)[] = []
     await commit(directory, [one, two], used)
@@ -110,8 +110,8 @@ describe('a claim', () => {
     const directory = lot(1)
     const claim = hold(directory, 1)
     renameSync(claim.places.draft, claim.places.decision)
-    const left = await giveBack(directory, [claim])
-    expect(left.map(({ used }) => used.claim)).toEqual([claim.tag])
+    expect(await giveBack(directory, claim)).toBe(true)
+    expect(fieldsIn(directory, `__${X(1)}`).claim).toBe(claim.tag)
     expect(names(directory)).toContain(`__${X(1)}`)
     expect(names(directory)).not.toContain(X(1))
   })
@@ -120,7 +120,7 @@ describe('a claim', () => {
     const directory = lot(1)
     const claim = hold(directory, 1)
     mkdirSync(claim.places.decision)
-    await giveBack(directory, [claim])
+    await giveBack(directory, claim)
     expect(names(directory)).toEqual([X(1)])
   })
 })
@@ -129,7 +129,7 @@ describe('a claim for a device', () => {
   test('records what the device holds, and names it', async () => {
     const directory = lot(1)
     await use(directory, 1, 'SN-1')
-    expect(recordOf(directory, 'SN-1')).toEqual({ device: 'SN-1', iccid: iccid(1) })
+    expect(recordOf(directory, 'SN-1')).toMatchObject({ device: 'SN-1', iccid: iccid(1) })
     expect(fieldsIn(directory, `__${X(1)}`)).toMatchObject({ device: 'SN-1' })
   })
 
@@ -206,10 +206,7 @@ describe('settle', () => {
 test('no name is left when everything is given back, and every profile says what it said', async () => {
   const directory = lot(5)
   const before = [1, 2, 3, 4, 5].map((n) => readFileSync(join(directory, X(n)), 'utf8'))
-  await giveBack(
-    directory,
-    [1, 2, 3, 4, 5].map((n) => hold(directory, n)),
-  )
+  for (const each of [1, 2, 3, 4, 5].map((n) => hold(directory, n))) await giveBack(directory, each)
   expect(readdirSync(directory).sort()).toEqual([1, 2, 3, 4, 5].map(X))
   expect([1, 2, 3, 4, 5].map((n) => readFileSync(join(directory, X(n)), 'utf8'))).toEqual(before)
 })

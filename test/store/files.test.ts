@@ -13,7 +13,7 @@ import {
   rename,
   write,
 } from '../../src/store/files.ts'
-import { Guard } from '../../src/store/guard.ts'
+import { guarded } from '../../src/store/guard.ts'
 import { lot, X } from '../support/lot.ts'
 
 const systemError = (code: string) => Object.assign(new Error(code), { code })
@@ -84,13 +84,14 @@ test('a file that begins with a byte order mark is read without it', () => {
 
 test('a guard keeps two calls apart where two renames can succeed, and leaves nothing', () => {
   const directory = lot(0)
-  const [one, other] = [new Guard(directory, true), new Guard(directory, true)]
-  expect(one.isOn(X(1))).toBe(true)
-  expect(other.isOn(X(1))).toBe(false)
-  expect(other.isOn(X(2))).toBe(true)
-  expect(one.isOn(X(3))).toBe(true)
-  expect(other.isOn(X(1))).toBe(true)
-  one.end()
-  other.end()
+  const within = (n: number, action: () => unknown) => guarded(directory, X(n), action, true)
+  const got = within(1, () => [within(1, () => 'both'), within(2, () => 'another')])
+  expect(got).toEqual([undefined, 'another'])
+  expect(within(1, () => 'later')).toBe('later')
+  expect(() =>
+    within(1, () => {
+      throw new Error('x')
+    }),
+  ).toThrow('x')
   expect(readdirSync(join(directory, '.claims'))).toEqual([])
 })

@@ -7,7 +7,7 @@ import { handOut, type Order } from '../../src/next/next.ts'
 import { begin, settle } from '../../src/store/claims.ts'
 import { openReceipt } from '../../src/store/receipts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { claimant, lot, messages, names, put, X } from '../support/lot.ts'
+import { BY, lot, messages, names, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const { waits } = vi.hoisted(() => ({ waits: [] as (() => void)[] }))
@@ -28,7 +28,7 @@ test('a line that another station goes on writing is not cut off', () => {
 
 test('what a call that lives uses and prints is neither voided nor named', async () => {
   const directory = lot(1)
-  const { draft, decision, used, held } = begin(claimant(directory), X(1), undefined)?.places ?? {}
+  const { draft, decision, used, held } = begin(directory, X(1), BY)?.places ?? {}
   waits.push(() => {
     renameSync(draft ?? '', decision ?? '')
     renameSync(decision ?? '', used ?? '')

@@ -1,7 +1,6 @@
 /** A directory of profiles for the tests of the store: nothing in it is encrypted. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Guard } from '../../src/store/guard.ts'
 import { temporaryDirectory } from './directory.ts'
 import { iccid } from './profiles.ts'
 
@@ -29,11 +28,8 @@ export const names = (directory: string): string[] =>
 export const fieldsIn = (directory: string, name: string) =>
   JSON.parse(readFileSync(join(directory, name), 'utf8'))
 
-export const claimant = (directory: string, station = 'A') => ({
-  directory,
-  guard: new Guard(directory),
-  by: { station, claimed: '2026-11-26T10:00:00.000Z' },
-})
+/** Who claims. */
+export const BY = { station: 'A', claimed: '2026-11-26T10:00:00.000Z' }
 
 /** Messages that are kept. */
 export function messages() {

@@ -37,7 +37,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the text of a claim is flushed before it is decided',
     file: CLAIMS,
-    text: '  await files.flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)\n',
+    text: '  await files.flushFiles(\n    claims.map(({ places }) => places.draft),\n    true,\n  )\n',
     by: '',
     families: ['ext4 fresh/2 next: A?^0'],
   },
@@ -65,15 +65,15 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what is given back is guarded, where a rename follows the file',
     file: CLAIMS,
-    text: '  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)\n  if (guard.isOn(name)) files.rename(held, unused)\n',
-    by: '  files.rename(held, unused)\n',
+    text: 'guarded(directory, each.name, () => files.rename(held, unused))',
+    by: 'files.rename(held, unused)',
     families: ['handles fresh/1 next+settle+next: A? B? A? B C A'],
   },
   {
     law: 'a claim is guarded, where two can win',
     file: 'store/guard.ts',
-    text: 'if (!this.#isNeeded || path === this.#place) return true',
-    by: 'return true',
+    text: '  if (!isNeeded) return action()\n',
+    by: '  return action()\n',
     families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],
   },
   {
@@ -86,8 +86,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a record is only made of what its device holds',
     file: CLAIMS,
-    text: 'const forDevices = signed.filter((each) => drafts.has(each))',
-    by: 'const forDevices = claims.filter((each) => drafts.has(each))',
+    text: 'const forDevices = signed.filter(({ device }) => device !== undefined)',
+    by: 'const forDevices = claims.filter(({ device }) => device !== undefined)',
     families: ['ext4 fresh/1 deviceD+settle+next: A? B C A'],
   },
   {
@@ -110,7 +110,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what is used and perhaps not printed is named by who settles it',
     file: CLAIMS,
-    text: 'messages.warn(perhapsNotPrinted(held, used))',
+    text: '    messages.warn(warning)\n',
     by: '',
     families: ['ext4 fresh/1 next+settle: A?! B'],
   },
