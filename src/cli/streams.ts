@@ -3,7 +3,6 @@ import { fstatSync, readSync, statSync, write, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { diskFailure, errnoOf } from '../failure.ts'
-import { PrintFailure } from '../next/next.ts'
 import { pause } from '../pause.ts'
 
 const FULL_PIPE_PAUSE_MS = 2
@@ -36,11 +35,10 @@ const isConsole = (descriptor: 1 | 2) => process.platform === 'win32' && isTermi
  * process.stdout, it reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
  * @param onSlow is called once, if the system has not accepted all of them within two seconds
- * @throws {PrintFailure} whose cause is the system error, or the reason of the signal
+ * @throws the system error, or the reason of the signal
  */
 export async function writeLines(lines: string[], signal?: AbortSignal, onSlow = () => {}): Promise<void> {
-  const all = lines.map((line) => Buffer.from(line))
-  const bytes = Buffer.concat(all)
+  const bytes = Buffer.from(lines.join(''))
   const slow = setTimeout(onSlow, SLOW_MS)
   let written = 0
   try {
@@ -48,11 +46,6 @@ export async function writeLines(lines: string[], signal?: AbortSignal, onSlow =
       if (!isFirst) signal?.throwIfAborted()
       written += await writeSome(bytes.subarray(written), signal)
     }
-  } catch (error) {
-    // A line that is cut off can be enough for a device.
-    let begun = 0
-    for (let left = written + pending; left > 0; begun++) left -= all[begun]?.length ?? left
-    throw new PrintFailure(begun, error)
   } finally {
     clearTimeout(slow)
   }
@@ -83,8 +76,8 @@ export async function print(text: string): Promise<void> {
     return
   }
   const hint = 'check the file or the program that receives the output'
-  await writeLines([text]).catch(({ cause }) => {
-    throw diskFailure("can't write to standard output", cause, hint)
+  await writeLines([text]).catch((error) => {
+    throw diskFailure("can't write to standard output", error, hint)
   })
 }
 

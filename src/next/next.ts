@@ -11,41 +11,32 @@ export type { Order } from './take.ts'
 /** A profile for a device. */
 export type HandedOut = Pick<Taken, 'iccid' | 'device' | 'line' | 'isAgain'>
 
-/** Why printing failed, and how many of the profiles a reader may have got. */
-export class PrintFailure extends Error {
-  readonly begun: number
-
-  constructor(begun: number, cause: unknown) {
-    super(reasonOf(cause), { cause })
-    this.begun = begun
-  }
-}
-
 type Print = (profiles: readonly HandedOut[]) => Promise<void>
 
 /**
  * Claims profiles, makes the claims durable, and only then prints them.
- * @param print gets all of them, in the order of the devices; throws PrintFailure
+ * @param print gets all of them, in the order of the devices
  * @throws {Failure} after printing nothing, or with the names of the profiles that are used and were not printed
  */
 export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, messages } = order
   let call: Call | undefined
-  let receipt: store.ReceiptFile | undefined
   let taken: Taken[] = []
+  let what = 'claimed but not printed'
   try {
     store.enter(directory, messages, devices !== undefined)
     await store.finishStick(directory, messages)
-    receipt = order.receipt === undefined ? undefined : store.openReceipt(order.receipt, [directory])
+    const receipt = order.receipt === undefined ? undefined : store.openReceipt(order.receipt, [directory])
     call = new Call(order, await decryptor(key, order.count))
     taken = await call.take()
     flushAgain(taken, directory)
     receipt?.append(receiptsOf(taken, directory))
+    what = 'claimed and may have been printed'
     await print(taken)
   } catch (error) {
     const used = taken.length > 0 ? taken : (call?.used ?? [])
     throw used.length > 0
-      ? undelivered(used, order, receipt, error)
+      ? undelivered(what, used, order, error)
       : diskFailure(`can't claim profiles in ${directory}`, error)
   }
   store.clear(taken)
@@ -82,24 +73,21 @@ function tellOf(taken: readonly Taken[], { unused }: Call, { directory, messages
   })
 }
 
-/** Names the profiles that are used, or may be, and were not printed. */
+/** Names the profiles that are used, and of which nothing may be used that was printed. */
 function undelivered(
+  what: string,
   all: readonly store.Claim[],
-  { messages, stop, devices, isNew }: Order,
-  receipt: store.ReceiptFile | undefined,
+  { messages, stop, devices, isNew, receipt }: Order,
   error: unknown,
 ): Failure {
-  const { begun, cause } = error instanceof PrintFailure ? error : { begun: 0, cause: error }
-  const whatOf = (at: number) =>
-    at < begun ? 'claimed and may have been printed' : 'claimed but not printed'
   const named = all.map(({ iccid, places }) => `${iccid} (${normalize(places.used)})`)
-  if (named.length > 1) for (const [at, each] of named.entries()) messages.warn(`${whatOf(at)}: ${each}`)
+  if (named.length > 1) for (const each of named) messages.warn(`${what}: ${each}`)
   const which = named.length === 1 ? named[0] : `${named.length} profiles, listed above`
   const hint =
     devices !== undefined
       ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
       : `the same command takes other profiles; to print one of these, add --iccid and its ICCID, instead of -n`
-  const outcome = stop.aborted ? 'interrupted' : cause instanceof Failure ? cause.outcome : 'disk'
-  const lost = receipt === undefined ? '' : `; the receipt ${receipt.path} may have a line for each`
-  return new Failure(outcome, `${whatOf(0)}: ${which}: ${reasonOf(cause)}`, hint + lost, cause)
+  const outcome = stop.aborted ? 'interrupted' : error instanceof Failure ? error.outcome : 'disk'
+  const lost = receipt === undefined ? '' : `; the receipt ${receipt} may have a line for each`
+  return new Failure(outcome, `${what}: ${which}: ${reasonOf(error)}`, hint + lost, error)
 }

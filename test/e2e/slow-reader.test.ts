@@ -67,19 +67,14 @@ test.skipIf(!hasProc)(
     await fullFor(child.pid ?? 0, () => child.exitCode === null)
     child.kill('SIGINT')
     const { code, signal, stderr } = await ended
-    const whole = lines(await pipe.readAll()).filter((line) => line.endsWith(']}'))
     expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
-    for (const [at, { iccid }] of someProfiles(PROFILES).entries()) {
-      const fate = at < whole.length ? 'and may have been' : expect.any(String)
-      expect(fateOf(iccid, stderr)).toEqual(fate)
-    }
-    expect(stderr).toContain('claimed but not printed: 8988')
+    for (const { iccid } of someProfiles(PROFILES)) expect(stderr).toMatch(mayHave(iccid))
   },
 )
 
 /** What a call says about a profile that it has claimed. */
-const fateOf = (iccid: string, stderr: string) =>
-  RegExp(`^softsim: warning: claimed (.*) printed: ${iccid} \\(`, 'm').exec(stderr)?.[1]
+const mayHave = (iccid: string) =>
+  RegExp(`^softsim: warning: claimed and may have been printed: ${iccid} \\(`, 'm')
 
 test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been printed', async () => {
   const directory = directoryOf(someProfiles(2))
@@ -102,10 +97,7 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
   const directory = directoryOf(someProfiles(PROFILES))
   const reader = 'read -r a; read -r b; read -r c; printf "%s\\n%s\\n%s\\n" "$a" "$b" "$c"'
   const { stdout, stderr } = await softsim(next(directory), { shell: `"$@" | { ${reader}; }` })
-  const fates = someProfiles(PROFILES).map(({ iccid }) => fateOf(iccid, stderr))
-  const not = fates.indexOf('but not')
-  expect(not).toBeGreaterThanOrEqual(3)
-  expect(fates).toEqual(fates.map((_, at) => (at < not ? 'and may have been' : 'but not')))
+  for (const { iccid } of someProfiles(PROFILES)) expect(stderr).toMatch(mayHave(iccid))
   const actual = lines(stdout).map((line) => JSON.parse(line).profile.iccid)
   expect(actual).toEqual(someProfiles(3).map(({ iccid }) => iccid))
   expect(stderr).toContain(`error: claimed and may have been printed: ${PROFILES} profiles, listed above`)

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { type HandedOut, handOut, type Order, PrintFailure } from '../../src/next/next.ts'
+import { type HandedOut, handOut, type Order } from '../../src/next/next.ts'
 import { begin } from '../../src/store/claims.ts'
 import { recordOf } from '../../src/store/devices.ts'
 import { addProfile, directoryOf, namesIn, someProfiles, unusedIn, usedIn } from '../support/directory.ts'
@@ -255,7 +255,7 @@ describe('the profile that the call names', () => {
 describe('what can not be printed', () => {
   test('is named, with what prints it again', async () => {
     const failing = async () => {
-      throw new PrintFailure(1, Object.assign(new Error('x'), { code: 'EPIPE' }))
+      throw Object.assign(new Error('x'), { code: 'EPIPE' })
     }
     await expect(next({ count: 2 }, failing)).rejects.toMatchObject({
       outcome: 'disk',
@@ -266,7 +266,7 @@ describe('what can not be printed', () => {
     })
     expect(said).toEqual([
       `claimed and may have been printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
-      `claimed but not printed: ${iccid(2)} (${join(directory, `__${X(2)}`)})`,
+      `claimed and may have been printed: ${iccid(2)} (${join(directory, `__${X(2)}`)})`,
     ])
   })
 
@@ -279,7 +279,7 @@ describe('what can not be printed', () => {
   })
 
   test('leaves the mark that status and the next call read', async () => {
-    const failing = () => Promise.reject(new PrintFailure(0, new Error('x')))
+    const failing = () => Promise.reject(new Error('x'))
     await expect(next({ devices: ['D'] }, failing)).rejects.toMatchObject({
       hint: expect.stringMatching(/run the same command again/),
     })

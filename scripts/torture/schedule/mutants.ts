@@ -124,7 +124,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a receipt is written before the print',
     file: 'next/next.ts',
-    text: '    receipt?.append(receiptsOf(taken, directory))\n    await print(taken)\n',
+    text: "    receipt?.append(receiptsOf(taken, directory))\n    what = 'claimed and may have been printed'\n    await print(taken)\n",
     by: '    await print(taken)\n    receipt?.append(receiptsOf(taken, directory))\n',
     families: ['ext4 fresh/1 next: A?!'],
   },

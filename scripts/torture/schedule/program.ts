@@ -71,7 +71,7 @@ function stopSignal(): AbortSignal {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, { platform, name }: Kind) {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform, name)
-  const { handOut, PrintFailure } = await get('next/next.ts')
+  const { handOut } = await get('next/next.ts')
   const { diskFailure } = await get('failure.ts')
   const store = await get('store/directory.ts')
   const { identityOf, receive, release, request } = store
@@ -104,14 +104,10 @@ export async function loadProgram(source: string, { platform, name }: Kind) {
   }
 
   const print = (call: Call) => async (all: readonly Printed[]) => {
-    try {
-      step('print', '', true, ({ world }) => {
-        for (const { iccid, device, isAgain } of all)
-          world.prints.push({ call: call.id, iccid, device, isAgain })
-      })
-    } catch (error) {
-      throw isPause(error) ? error : new PrintFailure(0, error)
-    }
+    step('print', '', true, ({ world }) => {
+      for (const { iccid, device, isAgain } of all)
+        world.prints.push({ call: call.id, iccid, device, isAgain })
+    })
   }
 
   const progress = { follow() {}, end() {} }
