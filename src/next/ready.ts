@@ -63,10 +63,7 @@ export async function encode(
 export function unusable(key: PrivateKey, what: string, error: unknown): unknown {
   if (!(error instanceof UnusableProfile)) return error
   if (error.fault === 'locked') return wrongKey(key, 1)
-  const says = `${what} can't be handed out: ${error.message}`
-  if (error.fault === 'unreadable') return new Failure('disk', says, UNREADABLE, error)
-  const hint = 'ask the service provider about it, or copy its file from a backup; nothing was claimed'
-  return new Failure('unusable', says, hint, error)
+  const outcome = error.fault === 'unreadable' ? 'disk' : 'unusable'
+  const hint = 'check its rights, copy it from a backup, or ask the service provider; nothing was claimed'
+  return new Failure(outcome, `${what} can't be handed out: ${error.message}`, hint, error)
 }
-
-export const UNREADABLE = 'give this user permission to read the files; nothing was claimed'

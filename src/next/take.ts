@@ -6,7 +6,7 @@ import { errnoOf, Failure } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
 import { pause } from '../pause.ts'
 import * as store from '../store/directory.ts'
-import { type Encoder, encode, type Taken, UNREADABLE, unusable } from './ready.ts'
+import { type Encoder, encode, type Taken, unusable } from './ready.ts'
 import { Skipped } from './skipped.ts'
 
 /** What a call wants. */
@@ -283,9 +283,6 @@ export class Call {
   #shortage(usable: number): Failure {
     const { directory, devices, count } = this.#order
     this.#skipped.checkKey(1)
-    const [unread] = this.#skipped.with('unreadable')
-    if (unread !== undefined)
-      return new Failure('disk', `some unused profiles in ${directory} can't be read`, UNREADABLE, unread)
     if (usable > 0)
       return new Failure(
         'no-profiles',
@@ -294,7 +291,7 @@ export class Call {
       )
     if (this.#skipped.count > 0)
       return new Failure(
-        'unusable',
+        this.#skipped.with('unreadable').length > 0 ? 'disk' : 'unusable',
         `none of the unused profiles in ${directory} can be used`,
         'see the warning for each file; nothing was claimed',
       )

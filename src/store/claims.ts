@@ -105,18 +105,12 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
     claims.map(({ places }) => places.draft),
     true,
   )
-  const signed = claims.filter(({ places }) => sign(places))
-  const forDevices = signed.filter(({ device }) => device !== undefined)
-  // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
-  if (forDevices.length > 0) files.flushDirectory(directory)
-  const records = await makeRecords(
+  const recorded = await makeRecords(
     directory,
-    forDevices.map(({ device = '', iccid }) => ({ device, iccid })),
+    claims.filter(({ places }) => sign(places)),
   )
-  const denied = new Set(forDevices.filter(({ iccid }, at) => records[at] !== iccid))
-  const recorded = signed.filter((each) => !denied.has(each))
   for (const each of recorded) {
-    place(each.places)
+    files.rename(each.places.decision, each.places.used)
     used.push(each)
   }
   if (recorded.length > 0) files.flushDirectory(directory)
@@ -156,11 +150,6 @@ function textOf(decision: string): string | undefined {
     if (status.isDirectory()) return 'void'
     throw error
   }
-}
-
-/** Whoever decides, or finishes it for a killed call, does the same. */
-function place({ decision, used }: Places): void {
-  files.rename(decision, used)
 }
 
 /** Removes what claims that are used, durable and printed have left. It does no harm if that stays. */
@@ -208,18 +197,14 @@ export function letGo(directory: string, each: Held): void {
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */
 async function finish(directory: string, held: Held, text: string): Promise<boolean> {
   const places = placesOf(directory, held)
-  const device = parseUsed(text)?.device
-  const iccid = iccidOf(held.name) ?? ''
-  // What is concluded from is durable first, whoever made it.
-  files.flushDirectory(directory)
-  await files.flushFiles([places.decision], true)
-  const records = await makeRecords(directory, device === undefined ? [] : [{ device, iccid }])
-  if (records.some((recorded) => recorded !== iccid)) {
+  const { device } = parseUsed(text) ?? {}
+  const own = await makeRecords(directory, [{ device, iccid: iccidOf(held.name) ?? '' }])
+  if (own.length === 0) {
     files.remove(places.decision)
     letGo(directory, held)
     return false
   }
-  place(places)
+  files.rename(places.decision, places.used)
   files.flushDirectory(directory)
   return true
 }

@@ -79,12 +79,20 @@ export function twinOf(directory: string, device: string): string | undefined {
 
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
- * @param all of profiles whose claims for these devices are decided and durable
- * @returns the ICCIDs that are recorded now, in the same order
+ * @param all of profiles whose claims for these devices are decided; without a device, nothing is recorded
+ * @returns those that no other profile of their devices is in the way of
  */
-export async function makeRecords(directory: string, all: readonly DeviceRecord[]): Promise<string[]> {
-  if (all.length === 0) return []
-  const drafts = all.map((each) => ({ ...each, place: join(directory, DEVICES, `~${newTag()}`) }))
+export async function makeRecords<E extends { device?: string | undefined; iccid: string }>(
+  directory: string,
+  all: readonly E[],
+): Promise<E[]> {
+  const place = () => join(directory, DEVICES, `~${newTag()}`)
+  const drafts = all.flatMap(({ device, iccid }) =>
+    device === undefined ? [] : { device, iccid, place: place() },
+  )
+  if (drafts.length === 0) return [...all]
+  // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
+  files.flushDirectory(directory)
   for (const { place, iccid, device } of drafts) files.prepare(place, iccid, JSON.stringify({ device }))
   await files.flushFiles(drafts.map(fileOf))
   const records = drafts.map((draft) => decide(directory, draft))
@@ -92,7 +100,8 @@ export async function makeRecords(directory: string, all: readonly DeviceRecord[
   await files.flushFiles(records.map(fileOf))
   await files.flushDirectories(records.map(({ place }) => place))
   files.flushDirectory(join(directory, DEVICES))
-  return records.map(({ iccid }) => iccid)
+  const recorded = new Map(records.map(({ device, iccid }) => [device, iccid]))
+  return all.filter(({ device, iccid }) => device === undefined || recorded.get(device) === iccid)
 }
 
 const fileOf = ({ place, iccid }: Found): string => join(place, iccid)

@@ -24,13 +24,7 @@ export {
   resultsOf,
   twinOf,
 } from './devices.ts'
-export {
-  flushDirectory,
-  flushFile,
-  isOnFat,
-  readText,
-  removeAll,
-} from './files.ts'
+export { flushDirectory, flushFile, isOnFat, readText, removeAll } from './files.ts'
 export { guarded } from './guard.ts'
 export {
   copyFailure,

@@ -9,13 +9,8 @@ import { CLAIMS, iccidOf } from './names.ts'
  * @param name X
  * @returns what the action returns; undefined if somebody else has the guard
  */
-export function guarded<T>(
-  directory: string,
-  name: string,
-  action: () => T,
-  isNeeded = canTwoWin(directory),
-): T | undefined {
-  if (!isNeeded) return action()
+export function guarded<T>(directory: string, name: string, action: () => T): T | undefined {
+  if (!canTwoWin(directory)) return action()
   const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
   if (!patiently(() => take(guard))) return undefined
   try {

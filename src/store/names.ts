@@ -44,7 +44,8 @@ export interface Held {
   readonly move?: string | undefined
 }
 
-export const tagFor = (move?: string): string => (move === undefined ? newTag() : `${move}+${newTag()}`)
+/** The tag of what a move holds. */
+export const tagFor = (move: string): string => `${move}+${newTag()}`
 
 /** Nothing else of that kind, such as the temporary file of an editor, is ours. */
 const HELD = /^\.(\d+[Ff]?\.json)~((?:[0-9a-f]{20}\.[0-9a-f]{20}\+)?[0-9a-f]{20})$/
@@ -73,21 +74,15 @@ export const decisionTag = (name: string): string | undefined => /^\.!([^~]+)$/.
 export const pathIn = (directory: string, name: string): string => directory + sep + name
 
 /** Where the files of one claim are. */
-export interface Places {
-  readonly unused: string
-  readonly used: string
-  readonly held: string
-  readonly draft: string
-  readonly decision: string
-}
-
-export const placesOf = (directory: string, { name, tag }: Pick<Held, 'name' | 'tag'>): Places => ({
+export const placesOf = (directory: string, { name, tag }: Pick<Held, 'name' | 'tag'>) => ({
   unused: pathIn(directory, name),
   used: pathIn(directory, usedName(name)),
   held: pathIn(directory, `.${name}~${tag}`),
   draft: pathIn(directory, `.~${tag}`),
   decision: pathIn(directory, `.!${tag}`),
 })
+
+export type Places = Readonly<ReturnType<typeof placesOf>>
 
 /** The fields of a JSON object; none if the text is no such object. */
 export function fieldsOf(text: string | undefined): Record<string, unknown> {

@@ -4,7 +4,7 @@
  * the next.
  */
 import { readFileSync } from 'node:fs'
-import { errnoOf, ifPossible } from '../failure.ts'
+import { ifPossible } from '../failure.ts'
 import { exists, isOnFat, remove, rename, write } from './files.ts'
 import { type Listing, look } from './listing.ts'
 import { FREE_LIST, iccidOf, newTag, pathIn } from './names.ts'
@@ -50,7 +50,10 @@ export class Unused {
 
 /** What the list says, without what seems to be used. */
 function* listed(directory: string): Generator<string, undefined> {
-  const list = readList(directory)
+  let list = Buffer.alloc(0)
+  ifPossible(() => {
+    list = readFileSync(pathIn(directory, FREE_LIST))
+  })
   const length = Math.floor(list.length / LINE)
   const nameAt = (index: number) => list.toString('latin1', index * LINE, (index + 1) * LINE).trimEnd()
   const isThere = (index: number) =>
@@ -72,15 +75,6 @@ function firstFrom(start: number, length: number, isThere: (index: number) => bo
     if (isThere(at)) high = at
     else low = at + 1
   return low
-}
-
-function readList(directory: string): Buffer {
-  try {
-    return readFileSync(pathIn(directory, FREE_LIST))
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return Buffer.alloc(0)
-  }
 }
 
 function writeList(directory: string, { unused, used }: Listing): void {

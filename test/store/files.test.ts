@@ -84,14 +84,15 @@ test('a file that begins with a byte order mark is read without it', () => {
 
 test('a guard keeps two calls apart where two renames can succeed, and leaves nothing', () => {
   const directory = lot(0)
-  const within = (n: number, action: () => unknown) => guarded(directory, X(n), action, true)
-  const got = within(1, () => [within(1, () => 'both'), within(2, () => 'another')])
-  expect(got).toEqual([undefined, 'another'])
-  expect(within(1, () => 'later')).toBe('later')
-  expect(() =>
-    within(1, () => {
-      throw new Error('x')
-    }),
-  ).toThrow('x')
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'darwin' })
+  try {
+    const within = (n: number, action: () => unknown) => guarded(directory, X(n), action)
+    const got = within(1, () => [within(1, () => 'both'), within(2, () => 'another')])
+    expect(got).toEqual([undefined, 'another'])
+    expect(within(1, () => 'later')).toBe('later')
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
   expect(readdirSync(join(directory, '.claims'))).toEqual([])
 })
