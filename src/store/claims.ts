@@ -95,12 +95,11 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
 }
 
 /**
- * Decides claims. Those that it returns are used, durable, and this call's; the others were voided, or their devices have
+ * Decides claims. Those in `used` are durable, and this call's, at its end; the others were voided, or their devices have
  * other profiles.
  * @throws the system error; what is used by then is in `used`
  */
 export async function commit(directory: string, claims: readonly Claim[], used: Claim[]): Promise<void> {
-  if (claims.length === 0) return
   await files.flushFiles(
     claims.map(({ places }) => places.draft),
     true,
@@ -209,9 +208,7 @@ async function finish(directory: string, held: Held, text: string): Promise<bool
   return true
 }
 
-/**
- * Voids what calls have held for more than a second, and finishes what they have decided.
- */
+/** Voids what calls have held for more than a second, and finishes what they have decided. */
 export async function settle(directory: string, messages: Pick<Messages, 'warn'>): Promise<void> {
   const look = () => listHeld(directory).filter(({ move }) => move === undefined)
   const before = look()

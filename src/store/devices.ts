@@ -37,15 +37,11 @@ const folded = (device: string): string =>
 /** Whether two serial numbers differ in case, Unicode form or leading zeros only. */
 export const isTwin = (one: string, other: string): boolean => one !== other && folded(one) === folded(other)
 
-/** A serial number may contain any characters. */
-const placeOf = (directory: string, text: string): string =>
-  join(directory, DEVICES, createHash('sha256').update(text).digest('hex'))
-
-/** The place of a device, and the one that it has if a device of another spelling has the first. */
-const placesOf = (directory: string, device: string): readonly [string, string] => [
-  placeOf(directory, folded(device)),
-  placeOf(directory, `=${device}`),
-]
+/** The place of a device, and the one that it has if a device of another spelling has the first. It may contain any characters. */
+const placesOf = (directory: string, device: string): string[] =>
+  [folded(device), `=${device}`].map((text) =>
+    join(directory, DEVICES, createHash('sha256').update(text).digest('hex')),
+  )
 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
@@ -72,7 +68,7 @@ export function recordOf(directory: string, device: string): Found | undefined {
 
 /** The device whose serial number differs from this one in case, Unicode form or leading zeros only. */
 export function twinOf(directory: string, device: string): string | undefined {
-  const [first] = placesOf(directory, device)
+  const [first = ''] = placesOf(directory, device)
   const other = recordAt(first)?.device
   return other === device ? undefined : other
 }

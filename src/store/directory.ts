@@ -61,7 +61,6 @@ export { knownIn, type Listing, listHeld, look, oddNames } from './listing.ts'
 export {
   type Held,
   iccidOf,
-  nameOf,
   newTag,
   parseUsed,
   placesOf,

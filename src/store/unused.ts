@@ -91,11 +91,7 @@ function writeList(directory: string, { unused, used }: Listing): void {
  * Leaves a list for the next call, which then need not read the directory.
  * @returns how many profiles are unused
  */
-export function leaveList(directory: string): number {
-  const listing = look(directory)
-  writeList(directory, listing)
-  return listing.unused.length
-}
+export const leaveList = (directory: string): number => new Unused(directory).again().unused.length
 
 /** What comes may be lower than all that is listed. */
 export function dropList(directory: string): void {
