@@ -16,7 +16,7 @@ type Print = (profiles: readonly HandedOut[]) => Promise<void>
 /**
  * Claims profiles, makes the claims durable, and only then prints them.
  * @param print gets all of them, in the order of the devices
- * @throws {Failure} after printing nothing, or with the names of the profiles that are used and were not printed
+ * @throws {Failure} after printing nothing, or with the names of the profiles that are used, and perhaps not printed
  */
 export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, messages } = order
