@@ -144,8 +144,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     }
     for (let tries = 0; ; tries++) {
       try {
-        // An answer may bring a profile twice.
-        const stored = new Set((await receive(directory, id, profiles, known)).stored).size
+        const stored = await receive(directory, id, profiles, known)
         tally.stored += stored
         return stored
       } catch (error) {

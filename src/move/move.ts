@@ -40,16 +40,16 @@ export async function moveProfiles(move: Move): Promise<void> {
     const own = store.identityOf(source)
     if (own === store.identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
     const receipt = move.receipt === undefined ? undefined : store.openReceipt(move.receipt, [source, target])
+    const late = inTransit(move)
     // A source that was restored has another identity than its orders.
     const all = store.identitiesOf(source)
-    const open = store.ordersIn(target).filter((order) => all.includes(order.source))
+    const open = store.ordersIn(target).flatMap((order) => (all.includes(order.source) ? order.id : []))
+    let moved = 0
+    for (const id of new Set([...open, ...late])) moved += await finish(move, id, receipt)
     if (open.length > 0) {
-      let moved = 0
-      for (const { id } of open) moved += await finish(move, id, receipt)
       const what = move.isBack ? backWords(moved, target) : `${several(moved, 'profile')} moved to ${target}`
       return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
     }
-    await releaseClosed(move)
     refuseOtherDisk(move)
     if (move.isBack) return messages.tell(0, `no interrupted move from ${source} to ${target} is left`)
     await begin(move, own, receipt)
@@ -119,7 +119,10 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
       ? await store.give(target, id, [], new Map())
       : await giveHeld(move, id, receipt))
   if (given === undefined) {
-    checkFinished(target, id)
+    // Somebody else has finished it, unless its target was gone for a moment.
+    checkIdentity(target, id.slice(0, id.indexOf('.')))
+    if (store.isOpen(target, id))
+      throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
     await forget(source, id, undefined)
     store.removeNote(source, id)
     return 0
@@ -128,9 +131,6 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
   await store.arriveIn(target, id, given, ({ name, tag = '' }) =>
     store.readText(store.placesOf(source, { name, tag }).held),
   )
-  // A stick that was pulled has undone what was not flushed.
-  if (store.look(target).others.some((name) => name.startsWith(store.stagedName(id, given.by, ''))))
-    throw new Failure('disk', `profiles for ${target} have no names yet`, AGAIN)
   await forget(source, id, given)
   checkIdentity(source, own)
   refuseGivenUp(source, target, id, given)
@@ -166,13 +166,6 @@ function checkIdentity(directory: string, identity: string): void {
   throw new Failure('disk', `another directory is at ${directory} now`, AGAIN)
 }
 
-/** Somebody else has finished a move, unless its target was gone for a moment. */
-function checkFinished(target: string, id: string): void {
-  checkIdentity(target, id.slice(0, id.indexOf('.')))
-  if (store.isOpen(target, id))
-    throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
-}
-
 /** Holds the profiles of an order, and gives those that it got. */
 async function giveHeld(
   move: Move,
@@ -187,7 +180,12 @@ async function giveHeld(
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
   for (const name of order.names) {
-    if (stop.aborted) throw interrupted(source)
+    if (stop.aborted)
+      throw new Failure(
+        'interrupted',
+        `interrupted; profiles of ${source} may be in transit`,
+        'run the same command again: it finishes the move; with --back, it takes it back',
+      )
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
     if (!known.has(name)) store.guarded(source, name, () => store.hold(places))
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
@@ -199,7 +197,6 @@ async function giveHeld(
     if (text !== undefined) texts.set(held.name, text)
     return text !== undefined
   })
-  if (stop.aborted) throw interrupted(source)
   const time = new Date().toISOString()
   receipt?.append(
     items.map(({ name }) => ({
@@ -209,13 +206,6 @@ async function giveHeld(
   )
   return store.give(target, id, items, texts)
 }
-
-const interrupted = (source: string): Failure =>
-  new Failure(
-    'interrupted',
-    `interrupted; profiles of ${source} are in transit`,
-    'run the same command again: it finishes the move; with --back, it takes it back',
-  )
 
 /** The text of a profile that somebody can use; what can't be used goes back. */
 function usableText(source: string, held: store.Held, messages: Messages): string | undefined {
@@ -259,18 +249,14 @@ async function forget(source: string, id: string, given: store.Given | undefined
   throw new Failure('disk', `other calls hold profiles of ${source}`, hint)
 }
 
-/** A call that was late may hold something for a move that is finished in the target: that did not come. */
-async function releaseClosed({ source, target }: Move): Promise<void> {
-  // In this order: an order is there before anything is held for it, until nothing is.
+/**
+ * The moves to a target for which something is held, or whose note is there. A call that was late may hold something for
+ * one that is finished: that did not come.
+ */
+function inTransit({ source, target }: Move): string[] {
   const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
   const noted = store.outgoingIn(source).map(({ id }) => id)
-  const identity = store.identityIn(target)
-  for (const id of new Set([...held, ...noted])) {
-    if (!id.startsWith(`${identity}.`) || store.isOpen(target, id)) continue
-    checkFinished(target, id)
-    await forget(source, id, undefined)
-    store.removeNote(source, id)
-  }
+  return [...held, ...noted].filter((id) => id.startsWith(`${store.identityIn(target)}.`))
 }
 
 /** Takes back all that is in transit to one target, because a person says that it is lost. */

@@ -4,7 +4,6 @@ import {
   type Held,
   type Listing,
   look,
-  oddNames,
   perhapsNotPrinted,
   readText,
   type Waiting,
@@ -15,6 +14,9 @@ import { warnOfEach } from './print.ts'
 
 /** Then so many calls change the directory that no two passes agree. */
 const MOST_PASSES = 10
+
+/** The most names that are told to a person. */
+const MOST_NAMED = 20
 
 /** What the names in a directory say. */
 export interface Names extends Listing {
@@ -63,7 +65,7 @@ export function countsOf(names: Names) {
     coming: names.coming.length,
     unanswered: names.requests.reduce((sum, { count }) => sum + count, 0),
     aside: names.aside.length,
-    notProfiles: oddNames(names).count,
+    notProfiles: oddNames(names).length,
   }
 }
 
@@ -92,9 +94,13 @@ export function warnOfNames(directory: string, names: Names, messages: Messages)
   warnOfEach(messages, aside, 'profiles are put aside')
   warnOfNotPrinted(directory, names.held, messages)
   const odd = oddNames(names)
-  if (odd.count > 0)
-    messages.warn(`${several(odd.count, 'file')} named unlike profiles, such as ${odd.names.join(', ')}`)
+  const some = odd.slice(0, MOST_NAMED).join(', ')
+  if (odd.length > 0) messages.warn(`${several(odd.length, 'file')} named unlike profiles, such as ${some}`)
 }
+
+/** Names that end as that of a profile and are none. */
+export const oddNames = ({ others }: Pick<Listing, 'others'>): string[] =>
+  others.filter((name) => /^[^.].*\.json$/i.test(name) && !name.startsWith('profiles')).sort()
 
 /** Where a move goes, as it is noted for a person. */
 export const targetOf = (directory: string, move: string) =>

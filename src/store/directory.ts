@@ -57,7 +57,7 @@ export {
   type Waiting,
   waitingIn,
 } from './incoming.ts'
-export { knownIn, type Listing, listHeld, look, oddNames } from './listing.ts'
+export { knownIn, type Listing, listHeld, look } from './listing.ts'
 export {
   type Held,
   iccidOf,

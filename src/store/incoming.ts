@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
+import { diskFailure, errnoOf, Failure, ifPossible, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
 import { type Messages, several } from '../words.ts'
 import * as files from './files.ts'
@@ -117,13 +117,8 @@ export function request(directory: string, count: number): string {
 }
 
 /** No answer came, and nothing was paid for. */
-export function release(directory: string, id: string): void {
-  try {
-    files.drop(pathOf(directory, DRAFT + id), REQUEST)
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-  }
-}
+export const release = (directory: string, id: string): void =>
+  ifPossible(() => files.drop(pathOf(directory, DRAFT + id), REQUEST))
 
 /** The profiles of an answer can't be stored now. */
 export class NotStored extends Failure {
@@ -139,17 +134,11 @@ export class NotStored extends Failure {
   }
 }
 
-/** What became of received profiles, by their ICCIDs. */
-export interface Stored {
-  readonly stored: string[]
-  /** Already in the directory, in whatever state. They are left as they are. */
-  readonly known: string[]
-}
-
 /**
  * Puts an answer aside durably, then gives each profile its name.
  * @param id what `request` has returned
- * @param known by their digits, the profiles that the directory has; what is stored is added
+ * @param known by their digits, the profiles that the directory has, which are left as they are; what is stored is added
+ * @returns how many are new
  * @throws {NotStored}
  */
 export async function receive(
@@ -157,29 +146,18 @@ export async function receive(
   id: string,
   profiles: readonly StoredProfile[],
   known?: Set<string>,
-): Promise<Stored> {
-  if (profiles.length === 0) {
-    release(directory, id)
-    return { stored: [], known: [] }
-  }
+): Promise<number> {
   const text = profiles.map(({ iccid, profile }) => `${JSON.stringify({ iccid, profile })}\n`).join('')
+  let isPutAside = false
   try {
     // Who is cleaning up may have taken the draft for one of a killed call. It is paid for, and is put aside again.
-    while (!putAside(directory, id, ANSWER, text));
+    while (text !== '' && !isPutAside) isPutAside = putAside(directory, id, ANSWER, text)
+    if (isPutAside) return (await finishAnswer(directory, id, text, known)).length
+    release(directory, id)
+    return 0
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
-    throw new NotStored(false, directory, error)
-  }
-  try {
-    const stored = new Set((await finishAnswer(directory, id, text, known)).map(({ name }) => iccidOf(name)))
-    const iccids = profiles.map(({ iccid }) => iccidOf(nameOf(iccid)) ?? iccid)
-    return {
-      stored: iccids.filter((iccid) => stored.has(iccid)),
-      known: iccids.filter((iccid) => !stored.has(iccid)),
-    }
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw new NotStored(true, directory, error)
+    throw new NotStored(isPutAside, directory, error)
   }
 }
 
@@ -285,31 +263,29 @@ export async function arrive(
   { by, items }: Given,
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
+  let isSure = items.every(({ tag }) => tag === undefined)
   if (files.isOnFat(directory)) {
     const isLost = !(await arriveOnStick(directory, items, textOf))
     // Nothing leaves a stick as long as this is open.
     if (isLost && [ANSWER, ORDER].some((kind) => files.exists(pathOf(directory, id, kind))))
-      throw new Failure('disk', `profiles for ${directory} are not there`, 'run the same command again')
-  } else {
-    let isMissing = false
+      throw notArrived(directory)
+  } else
     for (const { name, tag } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(staged)
-      else if (!files.rename(staged, pathIn(directory, name))) isMissing = true
+      else if (!files.rename(staged, pathIn(directory, name))) isSure = false
       // By a move, what is put aside comes home.
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
-    // It has come and is gone on, or the directory was away for a moment.
-    if (isMissing && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
-      throw new Failure(
-        'disk',
-        `profiles for ${directory} can't get their names`,
-        'run the same command again',
-      )
-  }
   files.flushDirectory(directory)
+  // It has come and is gone on, or the directory was away, or a stick that was pulled has undone what was not flushed.
+  if (!isSure && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
+    throw notArrived(directory)
   dropList(directory)
 }
+
+const notArrived = (directory: string) =>
+  new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {
@@ -323,15 +299,12 @@ export function close(directory: string, id: string): void {
 }
 
 /** Removes what is finished. What is left of it does no harm. */
-function sweep(path: string): void {
-  try {
+const sweep = (path: string): void =>
+  ifPossible(() => {
     for (const each of [ANSWER, ORDER, REQUEST]) files.remove(join(path, each))
     for (const each of files.namesIn(path)) files.drop(join(path, each), 'list')
     files.removeEmpty(path)
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-  }
-}
+  })
 
 /**
  * Finishes what killed calls have received, and lets come what orders of moves have decided, which their sources end. A

@@ -1,7 +1,6 @@
 /** What is in a directory, by its names alone. A list of a directory that is opened for it is fresh, on every file system. */
 import { readdirSync } from 'node:fs'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import { namesIn } from './files.ts'
 import { type Held, iccidOf, isUsed, parseAside, parseHeld } from './names.ts'
 
 export interface Listing {
@@ -56,21 +55,9 @@ export const listHeld = (directory: string): readonly Held[] => look(directory).
  * somebody else may be about to store the same answer.
  */
 export function knownIn(directory: string): Set<string> {
-  const known = new Set<string>()
-  for (const name of namesIn(directory)) {
-    const iccid = iccidOf(name) ?? iccidOf(parseHeld(name)?.name ?? parseAside(name) ?? '')
-    if (iccid !== undefined) known.add(iccid)
-  }
-  return known
-}
-
-/** The most names that are told to a person. */
-const MOST_NAMED = 20
-
-/** Names that end as that of a profile and are none: the first ones, and how many there are. */
-export function oddNames({ others }: Pick<Listing, 'others'>): { names: string[]; count: number } {
-  const odd = others.filter((name) => /^[^.].*\.json$/i.test(name) && !name.startsWith('profiles'))
-  return { names: odd.sort().slice(0, MOST_NAMED), count: odd.length }
+  const { unused, used, held, aside } = look(directory)
+  const names = [...unused, ...used, ...held.map(({ name }) => name), ...aside]
+  return new Set(names.flatMap((name) => iccidOf(name) ?? []))
 }
 
 /**

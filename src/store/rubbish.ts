@@ -5,7 +5,7 @@
  */
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { errnoOf } from '../failure.ts'
+import { ifPossible } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
 import { drop, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
 import type { Listing } from './listing.ts'
@@ -68,13 +68,11 @@ const timeOf = (path: string): number =>
 function removeUnder(directory: string, path: string, messages: Pick<Messages, 'warn'>): void {
   const place = dirname(path)
   const to = join(place, `${place === directory ? '.' : ''}~${newTag()}`)
-  try {
+  ifPossible(() => {
     // An empty directory is what is left of a claim that was voided. A text is nobody's rubbish.
     if (decisionTag(basename(path)) !== undefined) removeEmpty(path)
     else if (rename(path, to)) empty(to, messages)
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-  }
+  })
 }
 
 function empty(path: string, messages: Pick<Messages, 'warn'>): void {

@@ -1,7 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { knownIn, look, oddNames } from '../../src/store/listing.ts'
+import { oddNames } from '../../src/status/count.ts'
+import { knownIn, look } from '../../src/store/listing.ts'
 import { stateOf } from '../../src/store/state.ts'
 import { leaveList, Unused } from '../../src/store/unused.ts'
 import { lot, put, X } from '../support/lot.ts'
@@ -37,7 +38,7 @@ describe('a listing', () => {
       { name: X(5), tag: `${MOVE}+${TAG}`, move: MOVE },
     ])
     expect(aside).toEqual([X(6)])
-    expect(oddNames({ others }).names).toEqual([`${iccid(3)} (1).json`, 'A.JSON'])
+    expect(oddNames({ others })).toEqual([`${iccid(3)} (1).json`, 'A.JSON'])
     expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => iccid(n)))
   })
 
