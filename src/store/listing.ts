@@ -1,6 +1,6 @@
 /** What is in a directory, by its names alone. A list of a directory that is opened for it is fresh, on every file system. */
 import { readdirSync } from 'node:fs'
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { diskFailure, errnoOf, Failure } from '../failure.ts'
 import { type Held, iccidOf, isUsed, parseAside, parseHeld } from './names.ts'
 
 export interface Listing {
@@ -68,18 +68,10 @@ export function looking<T>(directory: string, action: () => T): T {
   try {
     return action()
   } catch (error) {
-    const code = errnoOf(error)
-    if (error instanceof Failure || code === undefined) throw error
-    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
-    if (!isMissing) {
-      const hint = 'check the rights of this user, and whether the disk or the share is there'
-      throw new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, hint, error)
-    }
-    const what =
-      code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
+    if (errnoOf(error) !== 'ENOENT') throw diskFailure(`can't use the directory ${directory}`, error)
     throw new Failure(
       'no-profiles',
-      what,
+      `directory ${directory} does not exist`,
       'check its name and the current directory, and whether its disk or share is there; softsim fetch makes it',
       error,
     )

@@ -51,7 +51,7 @@ describe('a listing', () => {
 
   test.each([
     ['/nowhere', 'does not exist'],
-    ['/etc/hostname', 'is not a directory'],
+    ['/etc/hostname', 'it is not a directory'],
   ])('of %s fails with words', (path, words) => {
     expect(() => look(path)).toThrow(words)
   })
