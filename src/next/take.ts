@@ -170,7 +170,7 @@ export class Call {
     const caution =
       device === undefined
         ? `${iccid} was handed out before: use it only for ${owner === undefined ? 'the same device' : `device ${owner}`}`
-        : `device ${device} already has ${iccid}; printing the same profile again`
+        : `device ${device} already has ${iccid}: it gets the same profile again`
     // What a call that was killed before its print has left.
     const tag = used.claim ?? ''
     const places = store.placesOf(this.#order.directory, { name, tag })

@@ -137,7 +137,7 @@ describe('the profile of a device', () => {
   test('is the same one at each call, whatever is asked for beside it', async () => {
     expect(await next({ devices: ['D'] })).toEqual(numbers(1))
     expect(await next({ devices: ['E', 'D'] })).toEqual(numbers(2, 1))
-    expect(said).toEqual([`device D already has ${iccid(1)}; printing the same profile again`])
+    expect(said).toEqual([`device D already has ${iccid(1)}: it gets the same profile again`])
     expect(usedIn(directory)).toHaveLength(2)
   })
 
