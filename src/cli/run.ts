@@ -1,3 +1,4 @@
+/** Runs one command, from its words to its exit code. */
 import { Cli } from 'clipanion'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { BaseCommand, type CommandClass, type Context, variableOf } from './commands/base.ts'

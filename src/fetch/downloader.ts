@@ -1,3 +1,4 @@
+/** Downloads profiles: several requests at once, each answer stored as it comes. The planner says when and how many. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
@@ -70,7 +71,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     limit.concurrency = planner.atOnce(plan)
   }
 
-  /** Sends a request, and repeats it until it is answered. How long it waits before is part of the plan. */
+  /** Sends a request, and repeats it until it is answered. How long it waits, and how often it tries, is planned. */
   function next(): Promise<void> {
     const shouldRetry = ({ error }: RetryContext) =>
       error instanceof CallFailure && planner.isWorthAnotherTry(plan, error)

@@ -1,3 +1,4 @@
+/** One call of `fetch`: what is missing is downloaded, and what became of it is said. */
 import { Failure } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { clientOf, endpoint } from '../service/client.ts'

@@ -1,3 +1,4 @@
+/** Which files a call has skipped, and whether that is because of the key. */
 import { UnusableProfile } from '../failure.ts'
 import { wrongKey } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'

@@ -9,12 +9,9 @@ export type Field = (typeof FIELDS)[number]
 /** Each field as the service sent it. One that is absent, null or empty there is null here. */
 export type Profile = { readonly [F in Field]: string | null }
 
-/** Which of the optional records the line has. */
-export interface HexOptions {
-  readonly smsp: boolean
-  readonly smsc: boolean
-  readonly crc: boolean
-}
+/** Which of the optional records the line has. These are the defaults. */
+export const HEX_OPTIONS = { smsp: false, smsc: true, crc: true }
+export type HexOptions = Readonly<typeof HEX_OPTIONS>
 
 /**
  * The line for a device: lower-case hex without a newline, at most 414 characters. A record is a tag, the number of

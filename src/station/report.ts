@@ -1,4 +1,4 @@
-/** What a person reads of a shift: how it begins, what became of the devices, and how it ends. */
+/** How a shift begins and ends, and the stock between: the lines that a person reads. */
 import { resolve } from 'node:path'
 import { look, records, stationName } from '../store/directory.ts'
 import { several } from '../words.ts'

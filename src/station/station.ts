@@ -4,6 +4,7 @@ import { diskFailure, Failure, reasonOf } from '../failure.ts'
 import { decryptor, wrongKey } from '../key/decrypt.ts'
 import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.ts'
 import { type HandedOut, handOut } from '../next/next.ts'
+import { HEX_OPTIONS } from '../profile/hex.ts'
 import { parseStored } from '../profile/stored.ts'
 import * as store from '../store/directory.ts'
 import { Answer, type Verdict } from './answer.ts'
@@ -130,10 +131,8 @@ function connect(shift: Shift, slot: Slot, ports: Map<Slot, Port>): boolean {
 
 /** All or none, by device. Those with a serial number that looks like another one are a call of their own. */
 async function takeProfiles(shift: Shift, panel: readonly Slot[]): Promise<Map<string, HandedOut>> {
-  const { directory, key, receipt, messages, stop } = shift
   const handed = new Map<string, HandedOut>()
-  const options = { smsp: false, smsc: true, crc: true }
-  const order = { directory, key, receipt, messages, stop, hold() {}, format: 'hex', options } as const
+  const order = { ...shift, format: 'hex', options: HEX_OPTIONS, hold() {} } as const
   for (const isNew of [false, true]) {
     const devices = panel.filter((slot) => slot.isNew === isNew).map(({ device }) => device)
     if (devices.length === 0) continue
@@ -141,7 +140,7 @@ async function takeProfiles(shift: Shift, panel: readonly Slot[]): Promise<Map<s
       for (const each of profiles) handed.set(each.device ?? '', each)
     })
   }
-  for (const device of handed.keys()) shift.receipts.set(device, resolve(directory))
+  for (const device of handed.keys()) shift.receipts.set(device, resolve(shift.directory))
   return handed
 }
 

@@ -1,8 +1,10 @@
+/** `status -k`: opens unused profiles with the key, and says which a device would accept. */
 import { join } from 'node:path'
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, refuseOutdated } from '../profile/check.ts'
+import { HEX_OPTIONS } from '../profile/hex.ts'
 import { parseStored } from '../profile/stored.ts'
 import { readText } from '../store/directory.ts'
 import { type Messages, type Progress, several } from '../words.ts'
@@ -16,9 +18,6 @@ export const isWrongKey = ({ usable, locked, unfit }: Checked) => locked > 0 && 
 
 /** Enough to keep all processors busy. */
 const AT_ONCE = 64
-
-/** What a device gets by default, in `hex`. */
-const OPTIONS = { smsp: false, smsc: true, crc: true }
 
 /**
  * Opens unused profiles without claiming them, and names those that can't be used.
@@ -61,7 +60,7 @@ async function open(directory: string, name: string, decrypt: Decrypt) {
     if (text === undefined) return undefined
     const stored = parseStored(text, name)
     const plaintext = await decrypt(Buffer.from(stored.profile, 'base64'))
-    const profile = parsePlaintext(stored, plaintext, OPTIONS)
+    const profile = parsePlaintext(stored, plaintext, HEX_OPTIONS)
     refuseOutdated(newerProblems(profile, true))
     return { name, isWithoutKeys: missingKeys(profile).length > 0 }
   } catch (error) {

@@ -1,3 +1,4 @@
+/** How many profiles of a directory are where, and what a person should know of them. */
 import { join } from 'node:path'
 import {
   claimOf,

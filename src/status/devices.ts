@@ -1,3 +1,4 @@
+/** `status --devices`: the list for the customer, and the history of each device. */
 import {
   iccidOf,
   type Listing,

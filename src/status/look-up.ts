@@ -1,3 +1,4 @@
+/** `status --device` and `--iccid`: all that is known of one device or profile. */
 import { Failure } from '../failure.ts'
 import { claimOf, type Held, iccidOf, twinOf, usedName } from '../store/directory.ts'
 import { type Names, readNames, targetOf, warnOfNotPrinted } from './count.ts'

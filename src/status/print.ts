@@ -1,3 +1,4 @@
+/** Tables, CSV and JSON. */
 import { type Messages, printable } from '../words.ts'
 
 /** It rises when a field of `json` changes its meaning, not when one is added. */

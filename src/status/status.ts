@@ -1,3 +1,4 @@
+/** One call of `status`. It changes nothing. */
 import { Failure } from '../failure.ts'
 import { wrongKey } from '../key/decrypt.ts'
 import { readKey } from '../key/private-key.ts'

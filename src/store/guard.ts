@@ -1,3 +1,4 @@
+/** What keeps calls apart where the file system does not. */
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { canTwoWin, make, makeNew, patiently, removeEmpty } from './files.ts'

@@ -1,5 +1,6 @@
 /** What the values of options and variables must be. */
 import { UsageError } from '../../failure.ts'
+import { iccidDigits } from '../../profile/iccid.ts'
 
 /**
  * Makes a value of a text.
@@ -61,7 +62,7 @@ export function count(text: string, name: string): number {
 
 /** A filler may follow. */
 export function iccid(text: string, name: string): string {
-  const [, digits] = /^(\d{18,20})[Ff]?$/.exec(text) ?? []
+  const digits = iccidDigits(text)
   if (digits !== undefined) return digits
   const hint = 'give the whole ICCID, as in the name of the file'
   throw new UsageError(`the value of ${name} is not 18 to 20 digits`, hint)
