@@ -100,8 +100,8 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
     const question = `Device ${device} has passed, at ${when}. Is it this device? Type yes to program it again, or no: `
     return (await confirm(shift, question)) ? { ...slot, hasPassed: true } : 'again'
   }
-  const failed = when ? ` (it failed at ${when})` : ''
-  say(`${device} has a profile, but no pass is recorded${failed}: programming it again`)
+  const why = last ? ` (${when}: ${last.note ?? 'failed'})` : ''
+  say(`${device} has a profile, but no pass is recorded${why}: programming it again`)
   return slot
 }
 

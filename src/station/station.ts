@@ -1,11 +1,9 @@
 /** A shift at a station: asks for devices, hands each its profile, and records whether it has passed. */
-import { join, resolve } from 'node:path'
-import { diskFailure, Failure, reasonOf } from '../failure.ts'
-import { decryptor, wrongKey } from '../key/decrypt.ts'
-import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.ts'
+import { resolve } from 'node:path'
+import { diskFailure, Failure, ifPossible, reasonOf } from '../failure.ts'
+import { PassphraseFailure, readKey } from '../key/private-key.ts'
 import { type HandedOut, handOut } from '../next/next.ts'
 import { HEX_OPTIONS } from '../profile/hex.ts'
-import { parseStored } from '../profile/stored.ts'
 import * as store from '../store/directory.ts'
 import { Answer, type Verdict } from './answer.ts'
 import { EndOfShift, Keyboard } from './ask.ts'
@@ -17,6 +15,8 @@ import type { Settings, Shift } from './settings.ts'
 
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
+/** Two devices have one label. */
+const ELSEWHERE = 'has passed elsewhere meanwhile'
 const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
 
 /** Runs a shift to its end. @throws {Failure} if it can't begin or go on, or if a device has not passed */
@@ -40,7 +40,6 @@ export async function runShift(settings: Settings): Promise<void> {
     // A backup of a directory that nobody had used has as unused what was handed out since then.
     if (given.some(({ iccid }) => free.has(iccid))) throw store.copyFailure(directory)
     store.enter(directory, settings.messages, true)
-    await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, 5))
     const shift: Shift = {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
       ...{ receipts: new Map(given.map((each) => [each.device ?? '', each.directory])), devices: new Map() },
@@ -64,16 +63,6 @@ async function keyOf({ keyPath, passphrase, messages, show }: Settings, keyboard
   }
 }
 
-/** A wrong key is found out before the first device. @throws {Failure} `key` */
-async function checkKey(key: PrivateKey, directory: string, names: readonly string[]): Promise<void> {
-  const decrypt = await decryptor(key, 1)
-  const open = async (name: string) =>
-    decrypt(Buffer.from(parseStored(store.readText(join(directory, name)) ?? '').profile, 'base64'))
-  const tried = await Promise.allSettled(names.map(open))
-  const isWrong = tried.every((each) => each.status === 'rejected' && each.reason.fault === 'locked')
-  if (isWrong && names.length > 0) throw wrongKey(key, names.length)
-}
-
 /** Goes on until the shift ends, and says what became of its devices. */
 async function work(shift: Shift): Promise<void> {
   const { say, stop, devices } = shift
@@ -85,11 +74,20 @@ async function work(shift: Shift): Promise<void> {
   } catch (error) {
     if (!(error instanceof EndOfShift)) throw error
   } finally {
+    ifPossible(() => readResults(shift))
     say(endLine(shift))
   }
   const open = [...devices.values()].filter((hasPassed) => !hasPassed).length
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'none is left open')
   if (open > 0) throw new Failure('partial', 'not every device has passed', AGAIN)
+}
+
+/** What has failed here may have passed elsewhere since. */
+function readResults({ directory, devices }: Shift): void {
+  for (const device of devices.keys()) {
+    const last = store.resultsOf(directory, device).at(-1)
+    if (last !== undefined) devices.set(device, last.result === 'pass')
+  }
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */
@@ -148,9 +146,10 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const { say, messages, stop, program = '', size, timeoutMs } = shift
   const [{ device, number }, { iccid, line }] = [slot, profile]
   if (stop.aborted) return
-  if (store.resultsOf(shift.directory, device).at(-1)?.result === 'pass') {
-    // Another station was faster than the rest of this panel.
-    if (!slot.hasPassed) return say(`Device ${device} has passed elsewhere meanwhile, and is not programmed.`)
+  const hasPassed = () => store.resultsOf(shift.directory, device).at(-1)?.result === 'pass'
+  if (hasPassed()) {
+    if (!slot.hasPassed) noteMissed(shift, `${device} (refused)`)
+    if (!slot.hasPassed) return say(`Device ${device} ${ELSEWHERE}, and is not programmed.`)
     // From here on, the device does not have what it has passed with.
     record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
   }
@@ -160,15 +159,17 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const place = size > 1 ? `${number}: ` : ''
   const hear = (text: string) => (port ? messages.tell(1, `${device}: ${text}`) : say(`${place}${text}`))
   const limits = { timeoutMs, stop, hear }
-  const verdict = await (port
+  const said = await (port
     ? talk(port, sent, answer, limits)
     : runProgram({ program, sent, variables, ...limits }, answer)
   ).catch((error) => ({ isPassed: false, note: reasonOf(error) }))
-  if (stop.aborted && !verdict.isPassed) return
-  record(shift, device, iccid, verdict)
-  shift.devices.set(device, verdict.isPassed)
-  const failed = `Device ${device} failed: ${verdict.note}. Scan it again to repeat: it gets the same profile.`
-  say(place + (verdict.isPassed ? `Device ${device} is programmed.` : failed))
+  if (stop.aborted && !said.isPassed) return
+  const isTwice = hasPassed()
+  const { isPassed, note } = isTwice ? { isPassed: false, note: ELSEWHERE } : said
+  record(shift, device, iccid, { isPassed, note })
+  shift.devices.set(device, isPassed)
+  const next = isTwice ? 'Put both aside' : 'Scan it again to repeat: it gets the same profile'
+  say(place + (isPassed ? `Device ${device} is programmed.` : `Device ${device} failed: ${note}. ${next}.`))
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */

@@ -120,7 +120,35 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.answer('exit')
     expect(await terminal.ended).toBe(8)
     expect(terminal.shown).toContain('Device SN-1 has passed elsewhere meanwhile, and is not programmed.')
+    expect(terminal.shown).toContain('not programmed: SN-1 (refused)')
     expect([place.results(), place.lines('programmed').length]).toEqual(['SN-1 pass, SN-2 pass', 2])
+  })
+
+  test('what passes at another station while it is programmed has not passed: two devices have its label', async () => {
+    const place = makePlace()
+    place.put('hang-SN-1')
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('hanging')
+    fs.rmSync(place.path('hang-SN-1'))
+    await place.runList(['--program', './program-device'], 'SN-1\n')
+    execFileSync('kill', place.lines('hanging'))
+    await terminal.says('Device SN-1 failed: has passed elsewhere meanwhile. Put both aside.')
+    await terminal.answer('exit')
+    expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 fail'])
+  })
+
+  test('what fails here and passes elsewhere has passed at the end of the shift', async () => {
+    const place = makePlace()
+    place.put('fail-SN-1')
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('Device SN-1 failed')
+    fs.rmSync(place.path('fail-SN-1'))
+    await place.runList(['--program', './program-device'], 'SN-1\n')
+    await terminal.answer('exit')
+    expect([await terminal.ended, place.results()]).toEqual([0, 'SN-1 fail, SN-1 pass'])
+    expect(terminal.shown).toContain('End of the shift: 1 device passed')
   })
 
   test('a terminal that is closed in the middle: the program ends; the next start names the device, and programs it without a question', async () => {
