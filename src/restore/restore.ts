@@ -21,20 +21,14 @@ interface Restoration {
   readonly print: (text: string) => Promise<void>
 }
 
-/** Somebody says that a profile was handed out: a receipt, a used file, or the record of a device. */
-type Statement = Omit<store.Receipt, 'directory'> & Partial<Pick<store.Receipt, 'directory'>>
-
-/** What becomes of a profile, or what contradicts what is said of it. */
-type Kind = 'used' | 'aside' | 'missing' | 'two devices' | 'two profiles'
-
 interface Plan {
-  /** What is to be put aside, also before it becomes used: X, or who holds it. */
-  readonly aside: (string | store.Held)[]
+  /** X of what is to be put aside, also before it becomes used. */
+  readonly aside: string[]
   readonly used: store.Adopted[]
   /** For devices that have no record. */
   readonly records: store.DeviceRecord[]
-  /** For a person. */
-  readonly lines: Record<Kind, string[]>
+  /** For a person: what becomes of profiles, or what contradicts what is said of them. */
+  readonly lines: Record<'used' | 'aside' | 'missing' | 'two devices' | 'two profiles', string[]>
 }
 
 /**
@@ -57,8 +51,6 @@ export async function restore(restoration: Restoration): Promise<void> {
   messages.tell(0, `${several(used.length, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
   const how = 'if one is nowhere else, remove .aside from its name'
   if (lines.aside.length > 0) messages.warn(`${several(lines.aside.length, 'profile')} aside: ${how}`)
-  if (lines.missing.length > 0)
-    messages.warn(`${several(lines.missing.length, 'profile')} missing: they are not in the backup`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
   if (lines['two devices'].length + lines['two profiles'].length === 0) return
   const hint =
@@ -82,11 +74,10 @@ async function carryOut(
     const plan = planOf(directory, receipts)
     store.putAside(directory, plan.aside)
     for (const { id } of store.outgoingIn(directory)) store.removeNote(directory, id)
-    for (const name of await store.adoptUsed(directory, plan.used))
-      messages.warn(`${name} is damaged, and stays aside`)
+    await store.adoptUsed(directory, plan.used, messages)
     const { unused, held } = store.look(directory)
-    const left = new Set([...unused, ...held].map(nameOf))
-    if (plan.aside.some((each) => left.has(nameOf(each)))) {
+    const left = new Set([...unused, ...held.map(({ name }) => name)])
+    if (plan.aside.some((name) => left.has(name))) {
       const hint = 'stop the stations, and run the same command again, on a share an hour after a killed call'
       throw new Failure('disk', `other calls hold profiles of ${directory}`, hint)
     }
@@ -98,8 +89,6 @@ async function carryOut(
     throw diskFailure(`can't restore ${directory}`, error)
   }
 }
-
-const nameOf = (each: string | store.Held) => (typeof each === 'string' ? each : each.name)
 
 /** What stations have found out about devices comes back to their records. */
 function addResults(directory: string, receipts: readonly store.Receipt[]): void {
@@ -115,40 +104,41 @@ function addResults(directory: string, receipts: readonly store.Receipt[]): void
 /** What is to be done in a directory. It changes nothing. */
 function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const { unused, used, held, aside } = store.look(directory)
+  const moving = held.filter(({ move }) => move !== undefined)
   const taken = new Set(used.map(store.iccidOf))
-  const all = [...aside, ...unused, ...held].map((each) => [store.iccidOf(nameOf(each)) ?? '', each] as const)
-  const free = new Map(all.filter(([iccid]) => !taken.has(iccid)))
+  const names = [...aside, ...unused, ...held.map(({ name }) => name)]
+  const here = new Map(names.map((name) => [store.iccidOf(name) ?? '', name]))
   const own = new Set(store.identitiesOf(directory))
-  const here = resolve(directory)
+  const path = resolve(directory)
   // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
-  const isFromHere = (each: Statement) => own.has(each.from ?? '') || each.directory === here
+  const isFromHere = (each: store.Receipt) => own.has(each.from ?? '') || each.directory === path
   const isMeant = (each: store.Receipt) =>
-    taken.has(each.iccid) || free.has(each.iccid) || isFromHere(each) || each.to === here
+    taken.has(each.iccid) || here.has(each.iccid) || isFromHere(each) || each.to === path
   if (receipts.length > 0 && !receipts.some(isMeant)) {
     const hint = 'check the directory; if all of its profiles came later, it needs no receipts'
     throw new Failure('no-profiles', `${directory} has none of the profiles that the receipts name`, hint)
   }
   const records = store.records(directory)
-  const said = saidIn(directory, used, records, receipts)
-  const contradictions = { 'two devices': [], 'two profiles': [] }
-  const lines: Plan['lines'] = { used: [], aside: [], missing: [], ...contradictions }
+  const lines: Plan['lines'] = { used: [], aside: [], missing: [], 'two devices': [], 'two profiles': [] }
   const plan: Plan = { aside: [], used: [], records: [], lines }
 
   // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
+  const handedOut = Map.groupBy(saidIn(directory, used, records, receipts), ({ iccid }) => iccid)
   const recorded = new Set(records.map(({ device }) => device))
-  for (const [iccid, statements] of Map.groupBy(said, (each) => each.iccid)) {
-    const holders = holdersOf(statements)
-    const [first, another] = holders
-    if (another !== undefined) lines['two devices'].push(...holders.map(lineOf))
-    const device = another === undefined ? (first?.device ?? undefined) : undefined
-    const each = free.get(iccid)
-    if (each !== undefined) {
+  const all: store.Receipt[] = []
+  for (const [iccid, said] of handedOut) {
+    const holders = holdersOf(said)
+    all.push(...holders)
+    const [first] = holders
+    if (holders.length > 1) lines['two devices'].push(...holders.map(lineOf))
+    const device = holders.length > 1 ? undefined : (first?.device ?? undefined)
+    const name = here.get(iccid)
+    if (!taken.has(iccid) && name !== undefined) {
       const station = first?.station || store.stationName()
       const claimed = first?.time || new Date().toISOString()
-      plan.aside.push(each)
-      plan.used.push({ name: nameOf(each), station, claimed, device })
+      plan.aside.push(name)
+      plan.used.push({ name, station, claimed, device })
       lines.used.push(...holders.map(lineOf))
-      free.delete(iccid)
     } else if (!taken.has(iccid)) {
       if (!holders.some(isFromHere)) continue
       // A copy that is made while a call gives a file its new name can lack both.
@@ -158,32 +148,30 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     recorded.add(device)
     plan.records.push({ device, iccid })
   }
-  for (const [device, statements] of Map.groupBy(said, (each) => each.device)) {
-    const profiles = firstOfEach(statements, ({ iccid }) => iccid)
+  for (const [device, profiles] of Map.groupBy(all, (each) => each.device))
     if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
-  }
 
   // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
+  const moves = receipts.filter(({ to }) => to !== undefined)
+  const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
-  const moves = receipts.filter((each) => each.to !== undefined && isFromHere(each))
-  const lies = new Set(aside)
-  const left = new Map(moves.map((each) => [each.iccid, each]))
-  for (const [iccid, each] of free) {
+  const leaving = new Map(aside.map((name): [string, string | undefined] => [name, undefined]))
+  for (const { name, move = '' } of moving) leaving.set(name, targets.get(move))
+  for (const [iccid, name] of here) {
     const receipt = left.get(iccid)
-    const move = typeof each === 'string' ? undefined : each.move
+    if (taken.has(iccid) || handedOut.has(iccid)) continue
     if (receipt !== undefined) lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
-    else if (move !== undefined || lies.has(nameOf(each)))
-      lines.aside.push(`${iccid} was leaving for ${targets.get(move ?? '') ?? 'an unknown directory'}`)
+    else if (leaving.has(name))
+      lines.aside.push(`${iccid} was leaving for ${leaving.get(name) ?? 'an unknown directory'}`)
     else continue
-    plan.aside.push(each)
+    plan.aside.push(name)
   }
   // What came here since the backup, and was not handed out and did not leave, died with the disk.
-  const named = new Set([...taken, ...all.map(([iccid]) => iccid), ...said.map(({ iccid }) => iccid)])
-  for (const each of receipts)
-    if (each.to === here && !named.has(each.iccid) && !left.has(each.iccid))
+  for (const each of moves)
+    if (each.to === path && ![taken, here, handedOut, left].some((known) => known.has(each.iccid)))
       lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
   // What a move still holds beside a used file goes.
-  plan.aside.push(...held.filter(({ name, move }) => move !== undefined && taken.has(store.iccidOf(name))))
+  plan.aside.push(...moving.map(({ name }) => name).filter((name) => taken.has(store.iccidOf(name))))
   return plan
 }
 
@@ -193,35 +181,33 @@ function saidIn(
   used: readonly string[],
   records: readonly store.DeviceRecord[],
   receipts: readonly store.Receipt[],
-): Statement[] {
+): store.Receipt[] {
+  const own = { device: null, time: '', station: '', directory: resolve(directory) }
   const byFiles = used.flatMap((name) => {
-    const file = store.usedName(name)
-    const read = store.readUsed(directory, file)
+    const source = join(directory, store.usedName(name))
+    const read = store.readUsed(directory, store.usedName(name))
     // It is damaged: nobody knows who has that profile.
     if (typeof read === 'string') return []
     const { claimed: time = '', station = '', device = null } = read
-    const source = join(directory, file)
-    return { iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true as const }
+    return { ...own, iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true as const }
   })
   const dated = [...receipts.filter(({ to }) => to === undefined), ...byFiles]
   dated.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
-  return [...dated, ...records.map((each) => ({ ...each, time: '', station: '', source: directory }))]
-}
-
-function firstOfEach(said: readonly Statement[], keyOf: (each: Statement) => string): Statement[] {
-  return [...Map.groupBy(said, keyOf).values()].flatMap(([first]) => first ?? [])
+  return [...dated, ...records.map((each) => ({ ...own, ...each, source: directory }))]
 }
 
 /** The different ones who have a profile. Without a serial number, each call was for another device. */
-function holdersOf(said: readonly Statement[]): Statement[] {
-  const nameless = said.filter(({ device }) => device === null)
-  const calls = nameless.filter(({ again }) => !again)
-  const all = said.filter(({ device }) => device !== null)
-  all.push(...(calls.length > 0 ? calls : nameless.slice(0, 1)))
-  return firstOfEach(all, ({ device, time, station }) => device ?? `\0${time} ${station}`)
+function holdersOf(said: readonly store.Receipt[]): store.Receipt[] {
+  const isCall = ({ device, again }: store.Receipt) => device === null && !again
+  const isKnown = said.some(isCall)
+  // A repetition without a serial number, and a used file, name nobody else than the call.
+  const all = said.filter((each) => each.device !== null || isCall(each) || !isKnown)
+  const keyOf = (each: store.Receipt) => each.device ?? (isCall(each) ? `\0${each.time} ${each.station}` : '')
+  return [...Map.groupBy(all, keyOf).values()].flatMap(([first]) => first ?? [])
 }
 
-const sourceOf = ({ station, source }: Pick<Statement, 'station' | 'source'>) =>
+const sourceOf = ({ station, source }: store.Receipt) =>
   station === '' ? source : `station ${station}, ${source}`
 
-const lineOf = (said: Statement) => `${said.device ?? 'nobody known'} has ${said.iccid}: ${sourceOf(said)}`
+const lineOf = (said: store.Receipt) =>
+  `${said.device ?? 'nobody known'} has ${said.iccid}: ${sourceOf(said)}`

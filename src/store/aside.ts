@@ -1,20 +1,22 @@
 /** What `restore` does with profiles that receipts name. Until it ends, no other call uses the directory. */
+import type { Messages } from '../words.ts'
 import type { By } from './claims.ts'
 import * as files from './files.ts'
-import { asideName, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
+import { listHeld } from './listing.ts'
+import { asideName, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
 /**
- * Puts profiles aside, so that nobody hands them out. It is durable then.
- * @param all X of unused profiles, and what moves hold
+ * Puts profiles aside, unused ones and held ones, so that nobody hands them out. It is durable then.
+ * @param names X of each
  */
-export function putAside(directory: string, all: readonly (string | Held)[]): void {
-  for (const each of all) {
-    const name = typeof each === 'string' ? each : each.name
-    const held = typeof each === 'string' ? [] : [placesOf(directory, each).held]
+export function putAside(directory: string, names: readonly string[]): void {
+  const held = Map.groupBy(listHeld(directory), ({ name }) => name)
+  for (const name of names) {
+    const own = held.get(name) ?? []
     // A backup that keeps what was removed has both.
     // Beside a used file, it is rubbish.
-    for (const from of [...held, pathIn(directory, name)])
+    for (const from of [...own.map((each) => placesOf(directory, each).held), pathIn(directory, name)])
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
       else files.rename(from, pathIn(directory, asideName(name)))
   }
@@ -25,34 +27,31 @@ export function putAside(directory: string, all: readonly (string | Held)[]): vo
 export interface Adopted extends By {
   /** X, which is aside. */
   readonly name: string
-  readonly device?: string | undefined
 }
 
-/**
- * Makes profiles used that are aside. It is durable then. No record is made.
- * @returns X of those whose file is damaged: they stay aside
- */
-export async function adoptUsed(directory: string, all: readonly Adopted[]): Promise<string[]> {
-  const damaged: string[] = []
-  const drafts: { readonly name: string; readonly path: string }[] = []
+/** Makes profiles used that are aside; damaged ones stay there. It is durable then. No record is made. */
+export async function adoptUsed(
+  directory: string,
+  all: readonly Adopted[],
+  messages: Pick<Messages, 'warn'>,
+): Promise<void> {
+  const drafts = new Map<string, string>()
   for (const { name, ...by } of all) {
     const stored = readUsed(directory, asideName(name))
-    if (typeof stored === 'string') {
-      damaged.push(name)
-      continue
-    }
     const claim = newTag()
-    const path = pathIn(directory, `.~${claim}`)
-    files.write(path, JSON.stringify({ ...stored, ...by, claim }))
-    drafts.push({ name, path })
+    const draft = pathIn(directory, `.~${claim}`)
+    if (typeof stored === 'string') messages.warn(`${name} is damaged, and stays aside`)
+    else {
+      files.write(draft, JSON.stringify({ ...stored, ...by, claim }))
+      drafts.set(name, draft)
+    }
   }
-  await files.flushFiles(drafts.map(({ path }) => path))
+  await files.flushFiles([...drafts.values()])
   // A used file is never replaced.
-  for (const { name, path } of drafts)
-    if (files.exists(pathIn(directory, usedName(name)))) files.remove(path)
-    else files.rename(path, pathIn(directory, usedName(name)))
+  for (const [name, draft] of drafts)
+    if (files.exists(pathIn(directory, usedName(name)))) files.remove(draft)
+    else files.rename(draft, pathIn(directory, usedName(name)))
   files.flushDirectory(directory)
-  for (const { name } of drafts) files.remove(pathIn(directory, asideName(name)))
+  for (const name of drafts.keys()) files.remove(pathIn(directory, asideName(name)))
   files.flushDirectory(directory)
-  return damaged
 }

@@ -213,9 +213,9 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     law: 'restore puts aside what moves hold in a backup',
-    file: RESTORE,
-    text: '    store.putAside(directory, plan.aside)\n',
-    by: "    store.putAside(directory, plan.aside.filter((each) => typeof each === 'string'))\n",
+    file: 'store/aside.ts',
+    text: 'const own = held.get(name) ?? []',
+    by: 'const own: never[] = []',
     families: ['ext4 fresh/2 move+nextT: A?& A B'],
   },
   {
