@@ -15,7 +15,7 @@ import { readUsed } from './state.ts'
 const COARSE = 10_000_000n
 
 /** In nanoseconds: a Samba that stores no time of birth tells another one after a remount, by up to 60 ms in a trial. */
-const NEAR = 100_000_000n
+const NEAR = 100_000_000
 
 /** How many used files are looked into, the last ones: on a share, all would take minutes. */
 const MOST_LOOKED_AT = 100
@@ -36,24 +36,17 @@ const allIn = (directory: string): Identity[] =>
   files
     .namesIn(join(directory, IDENTITY))
     .filter(isId)
-    .flatMap((id) => parse(directory, id) ?? [])
-
-function parse(directory: string, id: string): Identity | undefined {
-  const path = join(directory, IDENTITY, id)
-  const now = birthOf(path)
-  if (now === undefined) return undefined
-  const { birth, before } = fieldsOf(files.read(path))
-  const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
-  const distance = said < now ? now - said : said - now
-  // A file system that does not tell the time of birth says 0. A stick says nothing, or tells it in local time, which is
-  // another one in summer; exFAT tells it more exactly as long as the file is in memory.
-  const isTold = birth !== '0' && now % COARSE !== 0n && !files.isOnFat(directory)
-  return {
-    id,
-    before: Array.isArray(before) ? before.map(String) : [],
-    isCopied: isTold && distance > NEAR,
-  }
-}
+    .flatMap((id) => {
+      const path = join(directory, IDENTITY, id)
+      const now = birthOf(path)
+      if (now === undefined) return []
+      const { birth, before } = fieldsOf(files.read(path))
+      // A file system that does not tell the time of birth says 0. A stick says nothing, or tells it in local time, which is
+      // another one in summer; exFAT tells it more exactly as long as the file is in memory.
+      const isTold = birth !== '0' && now % COARSE !== 0n && !files.isOnFat(directory)
+      const isNear = Math.abs(Number(now) - Number(birth)) <= NEAR
+      return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied: isTold && !isNear }
+    })
 
 /** The one that is itself counts. */
 function ownIn(directory: string): Identity | undefined {
@@ -89,8 +82,7 @@ export function identityOf(directory: string): string {
     return identityIn(directory)
   }
   const draft = files.make(join(files.make(join(directory, CLAIMS)), `~${id}`))
-  describe(pathIn(draft, id))
-  files.flushDirectory(draft)
+  put(draft, id, [])
   files.decide(draft, place, id, isId)
   if (files.exists(draft)) files.drop(draft, id)
   files.flushDirectory(directory)
@@ -98,21 +90,15 @@ export function identityOf(directory: string): string {
 }
 
 /**
- * Writes a new file that says who it is, and flushes it.
+ * Puts a file into `.identity` that says who it is, or replaces one there. It is durable then.
  * @param born the time of birth that it says, its own if none is given
  */
-function describe(path: string, before: readonly string[] = [], born?: string): void {
-  files.write(path, '')
-  const birth = born ?? String(birthOf(path))
-  files.patiently(() => writeFileSync(path, JSON.stringify({ birth, before })))
-  files.flushFile(path)
-}
-
-/** Puts such a file into `.identity`, or replaces one there. It is durable then. */
-function put(directory: string, id: string, before: readonly string[], born?: string): void {
-  const place = join(directory, IDENTITY)
+function put(place: string, id: string, before: readonly string[], born?: string): void {
   const draft = pathIn(place, `~${newTag()}`)
-  describe(draft, before, born)
+  files.write(draft, '')
+  const birth = born ?? String(birthOf(draft))
+  files.patiently(() => writeFileSync(draft, JSON.stringify({ birth, before })))
+  files.flushFile(draft)
   files.rename(draft, pathIn(place, id))
   files.flushDirectory(place)
 }
@@ -121,15 +107,15 @@ function put(directory: string, id: string, before: readonly string[], born?: st
 export function disown(directory: string): void {
   // A stick tells no time of birth.
   if (files.isOnFat(directory)) return
-  for (const { id, before } of allIn(directory)) put(directory, id, before, '1')
+  for (const { id, before } of allIn(directory)) put(join(directory, IDENTITY), id, before, '1')
 }
 
 /** Gives a directory an identity of its own, which knows those before it. There is one at any time. */
 export function renewIdentity(directory: string): void {
   const before = [...new Set(identitiesOf(directory))]
   if (before.length === 0) return void identityOf(directory)
-  put(directory, newTag(), before)
   const place = join(directory, IDENTITY)
+  put(place, newTag(), before)
   // What a killed renewal has left goes, too.
   for (const name of files.namesIn(place))
     if (before.includes(name) || name.startsWith('~')) files.remove(pathIn(place, name))
