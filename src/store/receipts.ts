@@ -16,7 +16,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
@@ -59,10 +59,10 @@ const LONGEST_LINE = 16 * 1024
 /** Another station writes its lines at once. What is torn for that long was left by a killed call. */
 const TORN_MS = 200
 
-const OTHER_HINT = 'name a new file, such as receipt.jsonl'
 const CHANGED_HINT =
   'name the files that the stations have written, as they are: a receipt is UTF-8, and what an editor or >> of PowerShell has written again may have lost letters'
-const isOther = (path: string) => new UsageError(`${path} is not a file of receipts`, OTHER_HINT)
+const otherFile = (path: string) =>
+  new UsageError(`${path} is not a file of receipts`, 'name a new file, such as receipt.jsonl')
 
 export interface ReceiptFile {
   readonly path: string
@@ -79,12 +79,10 @@ export interface ReceiptFile {
  * @throws {Failure} `usage` if it is another file, `disk`
  */
 export function openReceipt(path: string, directories: readonly [string, ...string[]]): ReceiptFile {
-  if (iccidOf(basename(path)) !== undefined)
-    throw new UsageError(`${path}: a receipt can't have the name of a profile`, OTHER_HINT)
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })
-    if (status !== undefined && !(status.isFile() && isBegun(beginningOf(path)))) throw isOther(path)
+    if (status !== undefined && !isOfReceipts(path)) throw otherFile(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
     mend(path)
     const { bavail, blocks } = statfsSync(path)
@@ -131,7 +129,7 @@ function mend(path: string): void {
     const last = torn.toString()
     if (last === '') return
     if (parseReceipt(last) !== undefined) writeFileSync(path, '\n', { flag: 'a' })
-    else if (!isTorn(last)) throw isOther(path)
+    else if (!isTorn(last)) throw otherFile(path)
     else {
       pause(TORN_MS)
       if (statSync(path).size === size) truncateSync(path, size - torn.length)
@@ -149,11 +147,12 @@ function readPart(path: string, at: number, length: number): Buffer {
   }
 }
 
-/** Also of what an editor or PowerShell has written again: that is refused, and not passed over. */
-const beginningOf = (path: string) =>
-  readPart(path, 0, 64)
-    .toString()
-    .replace(/[^!-~]/g, '')
+/** Also if an editor or PowerShell has written it again: that is refused when it is read, and not passed over. */
+function isOfReceipts(path: string): boolean {
+  if (!statSync(path).isFile()) return false
+  const beginning = readPart(path, 0, 64).toString()
+  return isBegun(beginning.replace(/[^!-~]/g, ''))
+}
 
 /**
  * Reads receipts: files, or all that are in a directory.
@@ -174,7 +173,7 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 function filesAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
-  const files = all.filter((each) => statSync(each).isFile() && isBegun(beginningOf(each)))
+  const files = all.filter(isOfReceipts)
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
@@ -202,11 +201,9 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 /** @returns undefined if the line is not a whole receipt, or if it has lost a letter on its way */
 function parseReceipt(line: string): Receipt | undefined {
   const fields = fieldsOf(line)
-  const { time, station, iccid, device, directory, to, move, result } = fields
+  const { time, station, iccid, device, directory } = fields
   if (!(isText(time) && isText(station) && isText(iccid) && isText(directory))) return undefined
   if (iccidOf(nameOf(iccid)) !== iccid || Number.isNaN(Date.parse(time))) return undefined
   if ((device !== null && !isText(device)) || line.includes('\ufffd')) return undefined
-  if (isText(to) !== isText(move)) return undefined
-  if (result !== undefined && ((result !== 'pass' && result !== 'fail') || device === null)) return undefined
   return fields as unknown as Receipt
 }
