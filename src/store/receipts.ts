@@ -13,12 +13,10 @@ import {
   readSync,
   statfsSync,
   statSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
-import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { looking } from './listing.ts'
 import { fieldsOf, iccidOf, nameOf } from './names.ts'
@@ -53,19 +51,12 @@ const BEGINNING = '{"time":"'
 /** Whether a text is the beginning of a receipt: a full disk or a power cut leaves that. */
 const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.startsWith(text)
 
-/** In bytes. The last line of a file is not longer. */
-const LONGEST_LINE = 16 * 1024
-
-/** Another station writes its lines at once. What is torn for that long was left by a killed call. */
-const TORN_MS = 200
-
 const CHANGED_HINT =
   'name the files that the stations have written, as they are: a receipt is UTF-8, and what an editor or >> of PowerShell has written again may have lost letters'
 const otherFile = (path: string) =>
   new UsageError(`${path} is not a file of receipts`, 'name a new file, such as receipt.jsonl')
 
 export interface ReceiptFile {
-  readonly path: string
   /**
    * Appends a line for each, with one write, and flushes them.
    * @throws {Failure} `disk`
@@ -84,14 +75,13 @@ export function openReceipt(path: string, directories: readonly [string, ...stri
     const status = statSync(path, { throwIfNoEntry: false })
     if (status !== undefined && !isOfReceipts(path)) throw otherFile(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
-    mend(path)
     const { bavail, blocks } = statfsSync(path)
     if (blocks > 0 && bavail === 0)
       throw new Failure('disk', `not enough disk space for the receipt ${path}`, 'make room on the disk')
     // A power cut could take the name of a new file, and all that was appended with it.
     if ((status?.size ?? 0) === 0) flushDirectory(dirname(path))
   })
-  return { path, append: (receipts) => writing(path, () => append(path, receipts)) }
+  return { append: (receipts) => writing(path, () => append(path, receipts)) }
 }
 
 function writing(path: string, action: () => void): void {
@@ -106,34 +96,16 @@ function append(path: string, receipts: readonly Receipt[]): void {
   const lines = receipts.map(({ time, station, iccid, device, directory, ...rest }) =>
     JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }),
   )
-  mend(path)
+  // A part of a line was left by a call that was killed, or whose disk was full or lost its power: it printed nothing.
+  const end = readPart(path, Math.max(0, statSync(path).size - 1), 1).toString()
+  const mend = end === '' || end === '\n' ? '' : '\n'
   // The file is not made again: where a stick was, there may be a directory of another disk.
   const file = patiently(() => openSync(path, constants.O_WRONLY | constants.O_APPEND))
   try {
-    writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+    writeFileSync(file, mend + lines.map((line) => `${line}\n`).join(''))
     fsyncSync(file)
   } finally {
     closeSync(file)
-  }
-}
-
-/**
- * Makes a file end with a whole line. A part of one was left by a call that was killed, or whose disk was full or lost its
- * power: that call printed nothing, and the part is cut off.
- */
-function mend(path: string): void {
-  for (;;) {
-    const { size } = statSync(path)
-    const end = readPart(path, Math.max(0, size - LONGEST_LINE), LONGEST_LINE)
-    const torn = end.subarray(end.lastIndexOf('\n') + 1)
-    const last = torn.toString()
-    if (last === '') return
-    if (parseReceipt(last) !== undefined) writeFileSync(path, '\n', { flag: 'a' })
-    else if (!isTorn(last)) throw otherFile(path)
-    else {
-      pause(TORN_MS)
-      if (statSync(path).size === size) truncateSync(path, size - torn.length)
-    }
   }
 }
 
@@ -150,8 +122,11 @@ function readPart(path: string, at: number, length: number): Buffer {
 /** Also if an editor or PowerShell has written it again: that is refused when it is read, and not passed over. */
 function isOfReceipts(path: string): boolean {
   if (!statSync(path).isFile()) return false
-  const beginning = readPart(path, 0, 64).toString()
-  return isBegun(beginning.replace(/[^!-~]/g, ''))
+  const beginning = readPart(path, 0, 64)
+    .toString()
+    .replace(/[^!-~\n]/g, '')
+  // The first line may be torn.
+  return isBegun(beginning) || beginning.includes(`\n${BEGINNING}`)
 }
 
 /**
@@ -184,16 +159,15 @@ function readFile(path: string): Receipt[] {
     const source = `${path}:${at + 1}`
     const receipt = parseReceipt(line)
     if (receipt !== undefined) return { ...receipt, source }
-    const isLast = at === lines.length - 1
-    if (line.trim() === '' || (isLast && isTorn(line))) return []
+    if (isTorn(line)) return []
     throw new UsageError(`${source} is not a receipt`, CHANGED_HINT)
   })
 }
 
-/** Whether a call that was killed, a full disk or a power cut may have left the last line of a file. */
+/** Whether a line is empty, or a call that was killed, a full disk or a power cut may have left it. */
 function isTorn(line: string): boolean {
   // A power cut may leave zeros where something was about to be written.
-  return isBegun(line.replaceAll('\0', '')) && Object.keys(fieldsOf(line)).length === 0
+  return isBegun(line.replaceAll('\0', '').trim()) && !line.trim().endsWith('}')
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -91,34 +91,34 @@ describe('what is appended', () => {
   })
 })
 
-const TORN: [words: string, left: string | Uint8Array, kept: string][] = [
-  ['a part of a line is cut off', line(1) + line(2).slice(0, 60), line(1)],
-  ['a part of a letter is cut off', Buffer.from(line(1) + line(2)).subarray(0, -40), line(1)],
-  ['zeros are cut off', `${line(1) + line(2).slice(0, 20)}\0\0\0`, line(1)],
-  ['the first line is cut off', '{"ti', ''],
-  ['a whole line gets its end', line(1) + line(2).trimEnd(), line(1) + line(2)],
+const TORN: [words: string, left: string | Uint8Array, whole: number[]][] = [
+  ['a part of a line is none', line(1) + line(2).slice(0, 60), [1]],
+  ['a part of a letter is none', Buffer.from(line(1) + line(2)).subarray(0, -40), [1]],
+  ['zeros are none', `${line(1) + line(2).slice(0, 20)}\0\0\0`, [1]],
+  ['the first line is none', '{"ti', []],
+  ['a whole line gets its end', line(1) + line(2).trimEnd(), [1, 2]],
 ]
 
-test.each(TORN)('of what a killed call has left, %s', (_, left, kept) => {
+test.each(TORN)('of what a killed call has left, %s', (_, left, whole) => {
   const path = newFile(left)
   append(path, receipt(9))
-  expect(readFileSync(path, 'utf8')).toBe(kept + line(9))
+  append(path, receipt(8))
+  expect(readFileSync(path).subarray(Buffer.from(left).length).toString()).toBe(`\n${line(9)}${line(8)}`)
+  expect(readReceipts([path]).map((each) => each.iccid)).toEqual([...whole, 9, 8].map((n) => iccid(n)))
 })
 
-test('the end is made whole also if another call has left it meanwhile', () => {
+test('a line gets its own beginning also if another call has left a part of one meanwhile', () => {
   const path = newFile(line(1))
   const file = openReceipt(path, [temporaryDirectory()])
   appendFileSync(path, line(2).slice(0, 50))
   file.append([receipt(3)])
-  expect(readFileSync(path, 'utf8')).toBe(line(1) + line(3))
+  expect(readReceipts([path]).map((each) => each.iccid)).toEqual([iccid(1), iccid(3)])
 })
 
 const OTHERS: [words: string, text: string][] = [
   ['a key', '-----BEGIN PRIVATE KEY-----\n'],
   ['a profile', JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })],
   ['a log', '{"timestamp":1}\n'],
-  ['receipts that end with notes', `${line(1)}the end`],
-  ['receipts that end with a line of another program', `${line(1)}{"time":"2026"}`],
 ]
 
 describe('another file', () => {
@@ -144,7 +144,7 @@ const REFUSED: [words: string, bytes: string | Uint8Array][] = [
   ['a byte order mark', `\ufeff${line(1)}`],
   ['a lost letter', noReceipt((text) => text.replace('ä', '\ufffd'))],
   ['a letter of another encoding', Buffer.from(line(1), 'latin1')],
-  ['a part of a line, and another line', `${line(1).slice(0, 40)}\n${line(2)}`],
+  ['a line of another program', '{"time":"2026"}'],
   ['two lines in one', line(1).trimEnd() + line(2)],
   ['a spreadsheet', noReceipt((text) => text.replaceAll(',', ';'))],
   ['no ICCID', noReceipt((text) => text.replace(iccid(1), '8988'))],
@@ -160,7 +160,11 @@ test.each(REFUSED)('no receipt is read from a file with %s', (_, bytes) => {
   expect(() => readReceipts([path])).toThrow(`${path}:2 is not a receipt`)
 })
 
-test('the last line of a file may be torn, lines may be empty, or end as on Windows', () => {
+test('a line that an editor has wrapped is not passed over', () => {
+  expect(() => readReceipts([newFile(line(1).replace(',"device"', ',\n"device"'))])).toThrow(usage)
+})
+
+test('lines of a file may be torn, or empty, or end as on Windows', () => {
   const texts = [line(1) + line(2).slice(0, 33), `\n${line(3).replace('\n', '\r\n')}\n`, '\0\0', '']
   const paths = texts.map(newFile)
   expect(readReceipts(paths).map(({ source }) => source)).toEqual([`${paths[0]}:1`, `${paths[1]}:2`])
