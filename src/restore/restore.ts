@@ -24,7 +24,7 @@ interface Restoration {
 interface Plan {
   /** X of what is to be put aside, also before it becomes used. */
   readonly aside: string[]
-  readonly used: store.Adopted[]
+  readonly used: (store.By & { readonly name: string })[]
   /** For devices that have no record. */
   readonly records: store.DeviceRecord[]
   /** For a person: what becomes of profiles, or what contradicts what is said of them. */
@@ -108,10 +108,10 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const taken = new Set(used.map(store.iccidOf))
   const names = [...aside, ...unused, ...held.map(({ name }) => name)]
   const here = new Map(names.map((name) => [store.iccidOf(name) ?? '', name]))
-  const own = new Set(store.identitiesOf(directory))
+  const identities = store.identitiesOf(directory)
   const path = resolve(directory)
   // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
-  const isFromHere = (each: store.Receipt) => own.has(each.from ?? '') || each.directory === path
+  const isFromHere = (each: store.Receipt) => identities.includes(each.from ?? '') || each.directory === path
   const isMeant = (each: store.Receipt) =>
     taken.has(each.iccid) || here.has(each.iccid) || isFromHere(each) || each.to === path
   if (receipts.length > 0 && !receipts.some(isMeant)) {
@@ -123,11 +123,17 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const plan: Plan = { aside: [], used: [], records: [], lines }
 
   // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
-  const handedOut = Map.groupBy(saidIn(directory, used, records, receipts), ({ iccid }) => iccid)
+  const said = [...receipts.filter(({ to }) => to === undefined), ...saidByFiles(directory, used)]
+  said.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
+  // A record does not say when: it comes last.
+  said.push(
+    ...records.map((each) => ({ ...each, time: '', station: '', directory: path, source: directory })),
+  )
+  const handedOut = Map.groupBy(said, ({ iccid }) => iccid)
   const recorded = new Set(records.map(({ device }) => device))
   const all: store.Receipt[] = []
-  for (const [iccid, said] of handedOut) {
-    const holders = holdersOf(said)
+  for (const [iccid, own] of handedOut) {
+    const holders = holdersOf(own)
     all.push(...holders)
     const [first] = holders
     if (holders.length > 1) lines['two devices'].push(...holders.map(lineOf))
@@ -175,25 +181,17 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   return plan
 }
 
-/** All that is said of what was handed out, by the time. A record does not say when: it comes last. */
-function saidIn(
-  directory: string,
-  used: readonly string[],
-  records: readonly store.DeviceRecord[],
-  receipts: readonly store.Receipt[],
-): store.Receipt[] {
-  const own = { device: null, time: '', station: '', directory: resolve(directory) }
-  const byFiles = used.flatMap((name) => {
-    const source = join(directory, store.usedName(name))
-    const read = store.readUsed(directory, store.usedName(name))
+/** What used files say of themselves. */
+function saidByFiles(directory: string, used: readonly string[]): store.Receipt[] {
+  return used.flatMap((name) => {
+    const file = store.usedName(name)
+    const read = store.readUsed(directory, file)
     // It is damaged: nobody knows who has that profile.
     if (typeof read === 'string') return []
     const { claimed: time = '', station = '', device = null } = read
-    return { ...own, iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true as const }
+    const [iccid = '', source] = [store.iccidOf(name), join(directory, file)]
+    return { iccid, device, time, station, source, directory: resolve(directory), again: true as const }
   })
-  const dated = [...receipts.filter(({ to }) => to === undefined), ...byFiles]
-  dated.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
-  return [...dated, ...records.map((each) => ({ ...own, ...each, source: directory }))]
 }
 
 /** The different ones who have a profile. Without a serial number, each call was for another device. */

@@ -23,16 +23,13 @@ export function putAside(directory: string, names: readonly string[]): void {
   files.flushDirectory(directory)
 }
 
-/** A profile that a receipt names as handed out: to whom, when, and by which station. */
-export interface Adopted extends By {
-  /** X, which is aside. */
-  readonly name: string
-}
-
-/** Makes profiles used that are aside; damaged ones stay there. It is durable then. No record is made. */
+/**
+ * Makes profiles used that are aside; damaged ones stay there. It is durable then. No record is made.
+ * @param all X of each, and who has it
+ */
 export async function adoptUsed(
   directory: string,
-  all: readonly Adopted[],
+  all: readonly (By & { readonly name: string })[],
   messages: Pick<Messages, 'warn'>,
 ): Promise<void> {
   const drafts = new Map<string, string>()

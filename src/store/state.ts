@@ -6,10 +6,9 @@ import { type Held, iccidOf, nameOf, newTag, parseUsed, pathIn, type Used, usedN
 
 /** `name` is X. */
 export type State =
-  | { readonly state: 'unused'; readonly name: string }
+  | { readonly state: 'unused' | 'aside'; readonly name: string }
   | { readonly state: 'used'; readonly name: string; readonly used: Used; readonly text: string }
   | { readonly state: 'held'; readonly name: string; readonly held: Held }
-  | { readonly state: 'aside'; readonly name: string }
   | { readonly state: 'gone' }
 
 /**

@@ -12,7 +12,6 @@ const decryptor = async () => async (ciphertext: Buffer) => ciphertext
 
 /** A file of receipts: each append is one step. */
 const openReceipt = (path: string) => ({
-  path,
   append(receipts: readonly object[]): void {
     step('receipt', path, true, ({ world: { disk } }) => {
       const lines = receipts.map((each) => `${JSON.stringify(each)}\n`).join('')
