@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import * as files from './files.ts'
-import { look, looking } from './listing.ts'
+import { look } from './listing.ts'
 import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, pathIn, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
@@ -159,17 +159,15 @@ export function copyFailure(directory: string): Failure {
 /**
  * Looks at a directory before profiles are claimed in it or come into it. One that has no identity gets one.
  * @param forDevices whether profiles are wanted for devices
- * @throws {Failure} `copy`, `no-profiles` if there is no such directory, `disk`
+ * @throws {Failure} `copy`, `no-profiles` if there is no such directory, `disk` if it has no identity
  */
 export function enter(directory: string, messages: Pick<Messages, 'warn'>, forDevices: boolean): void {
-  looking(directory, () => {
-    const state = identityState(directory, forDevices)
-    if (state === 'copy') throw copyFailure(directory)
-    if (state === 'none') identityOf(directory)
-    if (state !== 'unused-copy') return
-    renewIdentity(directory)
-    messages.warn(
-      `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
-    )
-  })
+  const state = identityState(directory, forDevices)
+  if (state === 'copy') throw copyFailure(directory)
+  if (state === 'none') identityOf(directory)
+  if (state !== 'unused-copy') return
+  renewIdentity(directory)
+  messages.warn(
+    `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
+  )
 }

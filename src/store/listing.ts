@@ -15,9 +15,22 @@ export interface Listing {
   readonly others: readonly string[]
 }
 
-/** What a directory has now. */
+/**
+ * What a directory has now.
+ * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
+ */
 export function look(directory: string): Listing {
-  return looking(directory, () => parse(readdirSync(directory)))
+  try {
+    return parse(readdirSync(directory))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw diskFailure(`can't use the directory ${directory}`, error)
+    throw new Failure(
+      'no-profiles',
+      `directory ${directory} does not exist`,
+      'check its name and the current directory, and whether its disk or share is there; softsim fetch makes it',
+      error,
+    )
+  }
 }
 
 function parse(names: readonly string[]): Listing {
@@ -58,22 +71,4 @@ export function knownIn(directory: string): Set<string> {
   const { unused, used, held, aside } = look(directory)
   const names = [...unused, ...used, ...held.map(({ name }) => name), ...aside]
   return new Set(names.flatMap((name) => iccidOf(name) ?? []))
-}
-
-/**
- * Does something with a directory of profiles, and words the errors of the system.
- * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
- */
-export function looking<T>(directory: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw diskFailure(`can't use the directory ${directory}`, error)
-    throw new Failure(
-      'no-profiles',
-      `directory ${directory} does not exist`,
-      'check its name and the current directory, and whether its disk or share is there; softsim fetch makes it',
-      error,
-    )
-  }
 }

@@ -18,7 +18,6 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
-import { looking } from './listing.ts'
 import { fieldsOf, iccidOf, nameOf } from './names.ts'
 
 export interface Receipt {
@@ -70,7 +69,7 @@ export interface ReceiptFile {
  * @throws {Failure} `usage` if it is another file, `disk`
  */
 export function openReceipt(path: string, directories: readonly [string, ...string[]]): ReceiptFile {
-  const rights = looking(directories[0], () => fileRights(directories[0]))
+  const rights = fileRights(directories[0])
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })
     if (status !== undefined && !isOfReceipts(path)) throw otherFile(path)
