@@ -50,9 +50,6 @@ export interface By {
  */
 const KILLED_MS = process.platform === 'win32' ? 12_000 : 1000
 
-const TRIES = 50
-const PAUSE_MS = 20
-
 /**
  * Takes a profile out of the sight of all others.
  * @returns false if it is gone, or if it was rubbish beside a used file
@@ -187,10 +184,7 @@ export async function giveBack(directory: string, held: Held | Claim): Promise<b
 export function letGo(directory: string, each: Held): void {
   const { held, unused } = placesOf(directory, each)
   // Others look at its name for a moment only. The guard of a killed call is rubbish after an hour: then it is given back.
-  for (let tries = TRIES; tries > 0; tries--) {
-    if (guarded(directory, each.name, () => files.rename(held, unused)) !== undefined) return
-    pause(PAUSE_MS)
-  }
+  files.isSoon(() => guarded(directory, each.name, () => files.rename(held, unused)) !== undefined)
 }
 
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */

@@ -46,12 +46,24 @@ export function patiently<T>(action: () => T, passing: readonly string[] = PASSI
   }
 }
 
-/** @returns undefined if there is no such file. On Windows and in a name that is no directory, other errors say the same */
+/**
+ * Waits for a second at most.
+ * @returns whether it is so by then
+ */
+export function isSoon(isSo: () => boolean): boolean {
+  for (let tries = TRIES; tries > 0; tries--) {
+    if (isSo()) return true
+    pause(PAUSE_MS)
+  }
+  return false
+}
+
+/** @returns undefined if there is no such file. What somebody has put in the place of a directory, such as a file, has none */
 function ifThere<T>(action: () => T): T | undefined {
   try {
     return patiently(action)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) throw error
     return undefined
   }
 }
@@ -65,55 +77,45 @@ export const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntr
 /** @returns undefined if there is no such file */
 export const read = (path: string): string | undefined => ifThere(() => readFileSync(path, 'utf8'))
 
-/** None if there is no such directory. What somebody has put in its place, such as a file, has none either. */
-export function namesIn(path: string): string[] {
-  try {
-    return ifThere(() => readdirSync(path)) ?? []
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOTDIR') throw error
-    return []
-  }
-}
+/** None if there is no such directory. */
+export const namesIn = (path: string): string[] => ifThere(() => readdirSync(path)) ?? []
 
 /** @returns false if there is no such file */
-export const remove = (path: string): boolean =>
-  ifThere(() => {
-    takeOff([path], unlinkSync)
-    return true
-  }) ?? false
+export const remove = (path: string): boolean => takeOff([path], unlinkSync)
 
 /** So many files are open at once. */
 const OPEN_AT_ONCE = 200
 
 /** Removes many files of one directory. Those that are gone are no error. */
 export function removeAll(paths: readonly string[]): void {
-  if (!isOnFat(dirname(paths[0] ?? '.'))) for (const path of paths) remove(path)
-  else
-    for (let at = 0; at < paths.length; at += OPEN_AT_ONCE)
-      takeOff(paths.slice(at, at + OPEN_AT_ONCE).filter(exists), unlinkSync)
+  for (let at = 0; at < paths.length; at += OPEN_AT_ONCE)
+    takeOff(paths.slice(at, at + OPEN_AT_ONCE), unlinkSync)
 }
 
 /**
- * Removes names. On FAT, Linux frees the clusters of a file that nobody has open; its name must be off the disk before, or a
- * power cut leaves a name for what belongs to another file.
+ * Removes names of one directory. On FAT, Linux frees the clusters of a file that nobody has open; its name must be off the
+ * disk before, or a power cut leaves a name for what belongs to another file.
+ * @returns whether one of them was there
  */
-function takeOff(paths: readonly string[], action: (path: string) => void): void {
-  const [first] = paths
-  if (first === undefined) return
-  const above = dirname(first)
-  const open = isOnFat(above) ? paths.map((path) => openSync(path, 'r')) : []
+function takeOff(paths: readonly string[], action: (path: string) => void): boolean {
+  const above = dirname(paths[0] ?? '')
+  const isFat = ifThere(() => isOnFat(above))
+  const open = isFat ? paths.flatMap((path) => ifThere(() => openSync(path, 'r')) ?? []) : []
+  const take = (path: string): boolean => {
+    action(path)
+    return true
+  }
   try {
-    for (const path of paths) action(path)
+    const taken = paths.filter((path) => ifThere(() => take(path)))
     if (open.length > 0) flushDirectory(above)
+    return taken.length > 0
   } finally {
     for (const file of open) closeSync(file)
   }
 }
 
 /** Leaves a directory that is not empty, and a name that is none. */
-export function removeEmpty(path: string): void {
-  ifPossible(() => patiently(() => takeOff([path], rmdirSync)))
-}
+export const removeEmpty = (path: string): void => ifPossible(() => void takeOff([path], rmdirSync))
 
 /**
  * Renames a file to a name that no other file gets. A server that reports an error may have done it.
@@ -150,19 +152,11 @@ export function write(path: string, text: string | Uint8Array): void {
   try {
     writeFileSync(file, text)
   } catch (error) {
-    closeSync(file)
-    try {
-      unlinkSync(path)
-    } catch {}
+    ifPossible(() => unlinkSync(path))
     throw error
+  } finally {
+    closeSync(file)
   }
-  closeSync(file)
-}
-
-/** On FAT, a new directory that was not flushed has any entries after a power cut, and Linux sets all of it read-only. */
-function makeDirectory(path: string): void {
-  mkdirSync(path, { mode: rightsIn(dirname(path)) })
-  if (isOnFat(dirname(path))) flushDirectory(path)
 }
 
 /**
@@ -171,12 +165,14 @@ function makeDirectory(path: string): void {
  */
 export function makeNew(path: string): boolean {
   try {
-    makeDirectory(path)
-    return true
+    mkdirSync(path, { mode: rightsIn(dirname(path)) })
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
     return false
   }
+  // On FAT, a new directory that was not flushed has any entries after a power cut, and Linux sets all of it read-only.
+  if (isOnFat(dirname(path))) flushDirectory(path)
+  return true
 }
 
 /** Makes a directory that stays, unless it is there. */
@@ -192,7 +188,7 @@ const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 export function prepare(path: string, entry: string, text: string): void {
   const place = dirname(path)
   if (basename(place).startsWith('.') && !exists(place)) make(place)
-  makeDirectory(path)
+  make(path)
   write(join(path, entry), text)
 }
 
@@ -252,11 +248,7 @@ const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
 /** Threads flush so many at once, as many as there are: one commit of a journal serves them all, and 64 files may be open. */
 const FLUSHES_AT_ONCE = 32
 
-/** So few are flushed sooner than threads are started. */
-const FEW = 4
-
 const flushLater = promisify(fsync)
-const flushNow = async (file: number): Promise<void> => fsyncSync(file)
 
 /** @throws any other error */
 function ignoreIfUnable(error: unknown): void {
@@ -273,12 +265,11 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
   if (first === undefined) return
   for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
   if (IN_MEMORY.includes(typeOf(dirname(first)))) return
-  const flush = paths.length < FEW ? flushNow : flushLater
   const flushOne = async (path: string) => {
     let file: number | undefined
     try {
       file = patiently(() => openSync(path, TO_FLUSH))
-      await flush(file).catch(ignoreIfUnable)
+      await flushLater(file).catch(ignoreIfUnable)
     } catch (error) {
       // No look says more: it may be old.
       if (!mayBeGone || !isGone(error)) throw error

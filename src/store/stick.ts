@@ -7,14 +7,20 @@
 import { lstatSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
-import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
-import { flushDirectory, flushFile, flushFiles, make, makeNew, read, readText, write } from './files.ts'
+import {
+  flushDirectory,
+  flushFile,
+  flushFiles,
+  isSoon,
+  make,
+  makeNew,
+  read,
+  readText,
+  write,
+} from './files.ts'
 import { knownIn, look } from './listing.ts'
 import { fieldsOf, iccidOf, pathIn } from './names.ts'
-
-const TRIES = 50
-const PAUSE_MS = 20
 
 /** Writes a new file, or what a power cut has left of it. Others may write the same. */
 function fill(path: string, text: string): void {
@@ -32,13 +38,8 @@ function fill(path: string, text: string): void {
 }
 
 /** Whether a JSON file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
-export function isWholeSoon(path: string): boolean {
-  for (let tries = TRIES; tries > 0; tries--) {
-    if (Object.keys(fieldsOf(read(path))).length > 0) return true
-    pause(PAUSE_MS)
-  }
-  return false
-}
+export const isWholeSoon = (path: string): boolean =>
+  isSoon(() => Object.keys(fieldsOf(read(path))).length > 0)
 
 /** Puts aside what is to come. It is durable then. */
 export function putAsideOnStick(place: string, kind: string, text: string): void {
