@@ -93,10 +93,9 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   if (stop.aborted)
     throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
   const id = `${store.identityOf(move.target)}.${store.newTag()}`
-  store.expectOrder(move.target)
   // An order that outlasts an identity would be nobody's.
-  for (const each of [move.source, move.target]) store.flushDirectory(each)
-  store.putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
+  store.flushDirectory(move.source)
+  store.putOrder(move.target, { id, source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)
     throw new Failure('no-profiles', 'no profile was moved: others took them', 'run the same command again')

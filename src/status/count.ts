@@ -45,7 +45,7 @@ export function readNames(directory: string, messages: Messages): Names {
     if (!isSame) messages.warn(`other calls change ${directory} all the time: the counts are not exact`)
     const used = new Set(listing.used)
     const here = new Set([...listing.unused, ...used, ...listing.held.map(({ name }) => name)])
-    const received = answers.flat().map((name) => ({ name, from: FETCH }))
+    const received = answers.map((name) => ({ name, from: FETCH }))
     const ordered = orders.flatMap(({ names, from }) => names.map((name) => ({ name, from })))
     const coming = [...received, ...ordered].filter(({ name }) => !here.has(name))
     return { ...listing, open: listing.held.filter(({ name }) => !used.has(name)), coming, requests }

@@ -87,6 +87,7 @@ export async function makeRecords<E extends { device?: string | undefined; iccid
     device === undefined ? [] : { device, iccid, place: place() },
   )
   if (drafts.length === 0) return [...all]
+  files.make(join(directory, DEVICES))
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   files.flushDirectory(directory)
   for (const { place, iccid, device } of drafts) files.prepare(place, iccid, JSON.stringify({ device }))

@@ -39,7 +39,6 @@ export {
 export {
   arrive as arriveIn,
   close as closeIn,
-  expectOrder,
   finishAnswers,
   finishStick,
   flushIncoming,

@@ -19,7 +19,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf, ifPossible, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
@@ -184,10 +184,8 @@ export function make(path: string): string {
 /** If a directory is not empty; on Windows and over SMB, if there is any. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 
-/** Makes the draft that `decide` renames: a directory with one file in it. A hidden directory for it is made if it is missing. */
+/** Makes the draft that `decide` renames: a directory with one file in it. */
 export function prepare(path: string, entry: string, text: string): void {
-  const place = dirname(path)
-  if (basename(place).startsWith('.') && !exists(place)) make(place)
   make(path)
   write(join(path, entry), text)
 }

@@ -66,13 +66,6 @@ export const isOpen = (directory: string, id: string): boolean =>
   readdirSync(join(directory, INCOMING)).includes(id) &&
   (!files.isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER)))
 
-/** Makes the place of orders, to be flushed before there is one: another call may act on an order as soon as it has its name. */
-export const expectOrder = (directory: string): string => files.make(join(directory, INCOMING))
-
-/** What was put aside. */
-const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
-  files.read(pathOf(directory, id, kind))
-
 /**
  * Makes a directory for profiles, for this user alone. Where the one above is missing, a name is wrong, or a disk is not there.
  * @throws {Failure} `disk`
@@ -105,6 +98,7 @@ export function request(directory: string, count: number): string {
   try {
     // Before it has a profile, so that its copies are known.
     identityOf(directory)
+    files.make(join(directory, INCOMING))
     files.prepare(pathOf(directory, DRAFT + id), REQUEST, note)
     files.flushFile(pathOf(directory, DRAFT + id, REQUEST))
     files.flushDirectory(pathOf(directory, DRAFT + id))
@@ -147,12 +141,16 @@ export async function receive(
   profiles: readonly StoredProfile[],
   known?: Set<string>,
 ): Promise<number> {
-  const text = profiles.map(({ iccid, profile }) => `${JSON.stringify({ iccid, profile })}\n`).join('')
+  const lines = profiles.map(
+    ({ iccid, profile }) => [nameOf(iccid), JSON.stringify({ iccid, profile })] as const,
+  )
+  const texts = new Map(lines)
+  const text = [...texts.values()].map((line) => `${line}\n`).join('')
   let isPutAside = false
   try {
     // Who is cleaning up may have taken the draft for one of a killed call. It is paid for, and is put aside again.
     while (text !== '' && !isPutAside) isPutAside = putAside(directory, id, ANSWER, text)
-    if (isPutAside) return (await finishAnswer(directory, id, text, known)).length
+    if (isPutAside) return (await finishAnswer(directory, id, texts, known)).length
     release(directory, id)
     return 0
   } catch (error) {
@@ -167,12 +165,14 @@ export async function receive(
  */
 function putAside(directory: string, id: string, kind: string, text: string): boolean {
   const draft = pathOf(directory, DRAFT + id)
+  files.make(join(directory, INCOMING))
+  // Another call may act on an order as soon as it has its name.
+  files.flushDirectory(directory)
   if (files.isOnFat(directory)) {
     putAsideOnStick(pathOf(directory, id), kind, text)
     release(directory, id)
     return true
   }
-  files.make(join(directory, INCOMING))
   // A flush may have failed after the rename.
   let isDone = files.read(pathOf(directory, id, kind)) === text
   if (!isDone) {
@@ -185,7 +185,6 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
     isDone = files.rename(draft, pathOf(directory, id))
   }
   files.flushDirectory(join(directory, INCOMING))
-  files.flushDirectory(directory)
   return isDone
 }
 
@@ -289,10 +288,7 @@ const notArrived = (directory: string) =>
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {
-  if (files.isOnFat(directory)) {
-    sweep(pathOf(directory, id))
-    return
-  }
+  if (files.isOnFat(directory)) return void sweep(pathOf(directory, id))
   if (!files.rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
   files.flushDirectory(join(directory, INCOMING))
   sweep(pathOf(directory, CLOSED + id))
@@ -313,23 +309,20 @@ const sweep = (path: string): void =>
  */
 export async function finishAnswers(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
   for (const id of openIn(directory)) {
-    const text = textOf(directory, id, ANSWER)
-    const given = text === undefined && !files.isOnFat(directory) ? givenIn(directory, id) : undefined
-    if (given !== undefined) await arrive(directory, id, given, () => undefined)
+    const read = () => files.read(pathOf(directory, id, ANSWER))
+    const text = read()
     // An answer that can't be read decides nothing.
-    if (!text?.endsWith('\n')) {
+    if (text?.endsWith('\n')) {
+      const { length } = await finishAnswer(directory, id, textsIn(text))
+      if (length > 0)
+        messages.tell(0, `stored ${several(length, 'profile')} that an interrupted fetch has received`)
+    } else if (files.isOnFat(directory)) {
       // A power cut during its beginning or its end has left it.
-      if (
-        files.isOnFat(directory) &&
-        !isOpen(directory, id) &&
-        !textOf(directory, id, ANSWER)?.endsWith('\n')
-      )
-        sweep(pathOf(directory, id))
-      continue
+      if (!isOpen(directory, id) && !read()?.endsWith('\n')) sweep(pathOf(directory, id))
+    } else if (text === undefined) {
+      const given = givenIn(directory, id)
+      if (given !== undefined) await arrive(directory, id, given, () => undefined)
     }
-    const { length } = await finishAnswer(directory, id, text)
-    if (length > 0)
-      messages.tell(0, `stored ${several(length, 'profile')} that an interrupted fetch has received`)
   }
   for (const name of files.namesIn(join(directory, INCOMING)))
     if (name.startsWith(CLOSED)) sweep(join(directory, INCOMING, name))
@@ -339,26 +332,20 @@ export async function finishAnswers(directory: string, messages: Pick<Messages, 
 async function finishAnswer(
   directory: string,
   id: string,
-  text: string,
+  texts: ReadonlyMap<string, string>,
   known = knownIn(directory),
 ): Promise<readonly Item[]> {
-  const texts = textsIn(text)
-  const items = newItems([...texts.keys()], known)
-  const given = givenIn(directory, id) ?? (await give(directory, id, items, texts))
-  if (given === undefined) return items
-  await arrive(directory, id, given, ({ name }) => texts.get(name))
-  close(directory, id)
-  return given.items
-}
-
-/** Those that a directory has not got, each once. */
-function newItems(names: readonly string[], known: Set<string>): Item[] {
-  return names.flatMap((name) => {
+  const items = [...texts.keys()].flatMap((name) => {
     const iccid = iccidOf(name)
     if (iccid === undefined || known.has(iccid)) return []
     known.add(iccid)
     return { name }
   })
+  const given = givenIn(directory, id) ?? (await give(directory, id, items, texts))
+  if (given === undefined) return items
+  await arrive(directory, id, given, ({ name }) => texts.get(name))
+  close(directory, id)
+  return given.items
 }
 
 /** The texts of the profiles of an answer, by X. */
@@ -369,6 +356,7 @@ function textsIn(answer: string): Map<string, string> {
 
 /** What a move wants, put aside in its target. */
 export interface Order {
+  readonly id: string
   /** The identity of the source, and its path for a person. */
   readonly source: string
   readonly from: string
@@ -376,25 +364,19 @@ export interface Order {
   readonly names: readonly string[]
 }
 
-/** @returns undefined if there is no such order, or if it can't be read */
-function orderIn(directory: string, id: string): Order | undefined {
-  const { source, from, names } = fieldsOf(textOf(directory, id, ORDER))
-  if (typeof source !== 'string' || typeof from !== 'string' || !Array.isArray(names)) return undefined
-  return { source, from, names: names.map(String) }
-}
-
-/** The orders that are not finished, with their ids. */
-export const ordersIn = (directory: string): (Order & { readonly id: string })[] =>
+/** The orders that are not finished, and can be read. */
+export const ordersIn = (directory: string): Order[] =>
   openIn(directory).flatMap((id) => {
-    const order = orderIn(directory, id)
-    return order === undefined ? [] : { ...order, id }
+    const { source, from, names } = fieldsOf(files.read(pathOf(directory, id, ORDER)))
+    if (typeof source !== 'string' || typeof from !== 'string' || !Array.isArray(names)) return []
+    return { id, source, from, names: names.map(String) }
   })
 
 /**
  * Makes the order of a move. It is durable then.
  * @throws {Failure} `disk` if its draft is gone. It is not made again: it may be done, and what it names may be home by now
  */
-export function putOrder(directory: string, id: string, order: Order): void {
+export function putOrder(directory: string, { id, ...order }: Order): void {
   if (putAside(directory, id, ORDER, JSON.stringify(order))) return
   const hint = 'run the same command again; nothing was moved'
   throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
@@ -418,31 +400,20 @@ export async function finishStick(directory: string, messages: Pick<Messages, 't
 
 /** What is to come, for a person. */
 export interface Waiting {
-  /** X of each profile of each answer of the service that is put aside. */
-  readonly answers: readonly string[][]
+  /** X of each profile in the answers of the service that are put aside. */
+  readonly answers: readonly string[]
   /** The requests that have no answer yet, or whose call was killed. */
   readonly requests: readonly { count: number; station: string; time: string }[]
-  readonly orders: readonly (Order & { readonly id: string; readonly isDecided: boolean })[]
+  readonly orders: readonly Order[]
 }
 
 export function waitingIn(directory: string): Waiting {
-  const ids = openIn(directory)
-  const answers = ids.flatMap((id) => {
-    const text = textOf(directory, id, ANSWER)
-    if (text === undefined) return []
-    const iccids = text.split('\n').flatMap((line) => fieldsOf(line)['iccid'] ?? [])
-    return [iccids.map((iccid) => nameOf(String(iccid)))]
+  const texts = openIn(directory).map((id) => files.read(pathOf(directory, id, ANSWER)))
+  const answers = texts.flatMap((text = '') => [...textsIn(text).keys()])
+  const drafts = files.namesIn(join(directory, INCOMING)).filter((name) => name.startsWith(DRAFT))
+  const requests = drafts.flatMap((name) => {
+    const { count, station, time } = fieldsOf(files.read(pathOf(directory, name, REQUEST)))
+    return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
   })
-  const orders = ordersIn(directory).map((order) => ({
-    ...order,
-    isDecided: files.exists(pathOf(directory, order.id, 'given')),
-  }))
-  const requests = files
-    .namesIn(join(directory, INCOMING))
-    .filter((name) => name.startsWith(DRAFT))
-    .flatMap((name) => {
-      const { count, station, time } = fieldsOf(files.read(pathOf(directory, name, REQUEST)))
-      return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
-    })
-  return { answers, requests, orders }
+  return { answers, requests, orders: ordersIn(directory) }
 }

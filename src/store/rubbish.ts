@@ -7,7 +7,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ifPossible } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
-import { drop, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
+import { namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
 import type { Listing } from './listing.ts'
 import {
   CLAIMS,
@@ -82,8 +82,6 @@ function empty(path: string, messages: Pick<Messages, 'warn'>): void {
     messages.warn(
       `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,
     )
-  for (const name of namesIn(path))
-    if (name === 'given') drop(join(path, name), 'list')
-    else remove(join(path, name))
+  for (const name of namesIn(path)) remove(join(path, name))
   removeEmpty(path)
 }

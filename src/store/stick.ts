@@ -8,17 +8,7 @@ import { lstatSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
 import { parseStored } from '../profile/stored.ts'
-import {
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  isSoon,
-  make,
-  makeNew,
-  read,
-  readText,
-  write,
-} from './files.ts'
+import * as files from './files.ts'
 import { knownIn, look } from './listing.ts'
 import { fieldsOf, iccidOf, pathIn } from './names.ts'
 
@@ -27,26 +17,25 @@ function fill(path: string, text: string): void {
   const above = dirname(path)
   const { size } = statSync(above)
   try {
-    write(path, '')
+    files.write(path, '')
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
   }
   // The directory has grown: nobody may read what was in its new cluster.
-  if (statSync(above).size !== size) flushDirectory(above)
+  if (statSync(above).size !== size) files.flushDirectory(above)
   // What is left of a longer text becomes empty lines, because a file that gets shorter frees its clusters.
   writeFileSync(path, text.padEnd(lstatSync(path).size, '\n'), { flag: 'r+' })
 }
 
 /** Whether a JSON file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
 export const isWholeSoon = (path: string): boolean =>
-  isSoon(() => Object.keys(fieldsOf(read(path))).length > 0)
+  files.isSoon(() => Object.keys(fieldsOf(files.read(path))).length > 0)
 
 /** Puts aside what is to come. It is durable then. */
 export function putAsideOnStick(place: string, kind: string, text: string): void {
-  make(dirname(place))
-  make(place)
+  files.make(place)
   fill(join(place, kind), text)
-  flushFile(join(place, kind))
+  files.flushFile(join(place, kind))
 }
 
 /**
@@ -55,9 +44,9 @@ export function putAsideOnStick(place: string, kind: string, text: string): void
  */
 export function decideOnStick(place: string, text: string): void {
   const list = join(place, 'list')
-  if (makeNew(place) || !isWholeSoon(list)) fill(list, text)
+  if (files.makeNew(place) || !isWholeSoon(list)) fill(list, text)
   // What is concluded from is durable first, whoever made it.
-  flushFile(list)
+  files.flushFile(list)
 }
 
 /**
@@ -83,8 +72,8 @@ export async function arriveOnStick<I extends { readonly name: string }>(
     }
     written.push(item)
   }
-  flushDirectory(directory)
-  await flushFiles(
+  files.flushDirectory(directory)
+  await files.flushFiles(
     written.map(({ name }) => pathIn(directory, name)),
     true,
   )
@@ -97,7 +86,7 @@ export async function arriveOnStick<I extends { readonly name: string }>(
 
 function isWhole(path: string, name: string): boolean {
   try {
-    const text = readText(path)
+    const text = files.readText(path)
     if (text === undefined) return false
     parseStored(text, name)
     return true

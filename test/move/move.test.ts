@@ -33,7 +33,7 @@ const home = () => move({ source: target, target: source })
 function kill(isDecided = false) {
   mkdirSync(target, { recursive: true })
   const id = `${identityOf(target)}.${TAG}`
-  putOrder(target, id, { source: identityOf(source), from: source, names: [X(1), X(2)] })
+  putOrder(target, { id, source: identityOf(source), from: source, names: [X(1), X(2)] })
   noteTarget(source, { id, to: target })
   const items = [1, 2].map((n) => ({ name: X(n), tag: `${id}+${TAG.slice(1)}${n}` }))
   const texts = new Map(items.map(({ name }) => [name, readFileSync(join(source, name), 'utf8')]))

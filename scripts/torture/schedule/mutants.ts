@@ -125,7 +125,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'an answer is flushed before it is said to be put aside',
     file: INCOMING,
-    text: '  files.flushDirectory(join(directory, INCOMING))\n  files.flushDirectory(directory)\n  return isDone\n',
+    text: '  files.flushDirectory(join(directory, INCOMING))\n  return isDone\n',
     by: '  return isDone\n',
     families: ['unordered fresh/1 store+next: A?=EIO A^0 B'],
   },
