@@ -37,15 +37,18 @@ export async function moveProfiles(move: Move): Promise<void> {
     if (move.isLost) return await forgetTarget(move)
     if (!move.isBack) store.makeTarget(target)
     for (const each of [source, target]) store.enter(each, messages, false)
-    const own = store.identityOf(source)
-    if (own === store.identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
+    const [own, other] = [store.identityOf(source), store.identityOf(target)]
+    if (own === other) throw new UsageError('both directories are the same', NOTHING)
     const receipt = move.receipt === undefined ? undefined : store.openReceipt(move.receipt, [source, target])
-    const late = inTransit(move)
+    // Before the orders. A call that was late may hold something for a move that is finished: that did not come.
+    const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
+    const noted = store.outgoingIn(source).map(({ id }) => id)
+    const inTransit = [...held, ...noted].filter((id) => id.startsWith(`${other}.`))
     // A source that was restored has another identity than its orders.
     const all = store.identitiesOf(source)
     const open = store.ordersIn(target).flatMap((order) => (all.includes(order.source) ? order.id : []))
     let moved = 0
-    for (const id of new Set([...open, ...late])) moved += await finish(move, id, receipt)
+    for (const id of new Set([...open, ...inTransit])) moved += await finish(move, id, receipt)
     if (open.length > 0) {
       const what = move.isBack ? backWords(moved, target) : `${several(moved, 'profile')} moved to ${target}`
       return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
@@ -122,7 +125,7 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
     checkIdentity(target, id.slice(0, id.indexOf('.')))
     if (store.isOpen(target, id))
       throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
-    await forget(source, id, undefined)
+    await forget(source, id)
     store.removeNote(source, id)
     return 0
   }
@@ -130,7 +133,7 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
   await store.arriveIn(target, id, given, ({ name, tag = '' }) =>
     store.readText(store.placesOf(source, { name, tag }).held),
   )
-  await forget(source, id, given)
+  await forget(source, id, given.items)
   checkIdentity(source, own)
   refuseGivenUp(source, target, id, given)
   store.closeIn(target, id)
@@ -229,33 +232,20 @@ const heldBy = (source: string, id: string): store.Held[] =>
 
 /**
  * Forgets what has come, by the names and tags of the list; anything else that the move holds is unused again.
- * @param given undefined if the move is finished: what came is gone from here by then
+ * @param come nothing if the move is finished: what came is gone from here by then
  */
-async function forget(source: string, id: string, given: store.Given | undefined): Promise<void> {
-  const come = new Set(given?.items.map(({ tag }) => tag))
-  const places = (given?.items ?? []).map(({ name, tag = '' }) => store.placesOf(source, { name, tag }))
+async function forget(source: string, id: string, come: store.Given['items'] = []): Promise<void> {
+  const places = come.map(({ name, tag = '' }) => store.placesOf(source, { name, tag }))
   // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
   if (store.isOnFat(source))
     store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   store.removeAll(places.map(({ held }) => held))
   store.flushDirectory(source)
-  for (const held of heldBy(source, id))
-    if (come.has(held.tag)) store.removeAll([store.placesOf(source, held).held])
-    else store.letGo(source, held)
+  for (const held of heldBy(source, id)) store.letGo(source, held)
   store.flushDirectory(source)
   if (heldBy(source, id).length === 0) return
   const hint = 'run the same command again, on a share an hour after a killed call'
   throw new Failure('disk', `other calls hold profiles of ${source}`, hint)
-}
-
-/**
- * The moves to a target for which something is held, or whose note is there. A call that was late may hold something for
- * one that is finished: that did not come.
- */
-function inTransit({ source, target }: Move): string[] {
-  const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
-  const noted = store.outgoingIn(source).map(({ id }) => id)
-  return [...held, ...noted].filter((id) => id.startsWith(`${store.identityIn(target)}.`))
 }
 
 /** Takes back all that is in transit to one target, because a person says that it is lost. */
@@ -266,20 +256,21 @@ async function forgetTarget({ source, target, messages }: Move): Promise<void> {
       `${target} is not lost: it is there`,
       'run the move again, or take it back with --back',
     )
-  const held = store.listHeld(source)
-  const noted = new Map(store.outgoingIn(source).map(({ id, to }) => [id, to]))
+  const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
+  const outgoing = store.outgoingIn(source)
   // A call may be late, and hold something for a move that was given up before.
-  const late = held.flatMap(({ move: id = '' }) => (store.isGivenUp(source, id) ? id : []))
-  const lost = [...new Set([...noted.keys(), ...late])].filter((id) => (noted.get(id) ?? path) === path)
-  const count = held.filter(({ move: id = '' }) => lost.includes(id)).length
+  const late = held.filter((id) => store.isGivenUp(source, id))
+  const noted = outgoing.filter(({ to }) => to === path).map(({ id }) => id)
+  const lost = new Set([...noted, ...late])
+  const count = held.filter((id) => lost.has(id)).length
   if (count === 0) {
-    const others = [...noted.values()]
+    const others = outgoing.map(({ to }) => to)
     const hint = others.length === 0 ? NOTHING : `interrupted moves go to ${others.join(', ')}`
     throw new Failure('no-profiles', `no profile of ${source} is in transit to ${target}`, hint)
   }
   for (const id of lost) {
     store.giveUp(source, id)
-    await forget(source, id, undefined)
+    await forget(source, id)
   }
   messages.warn(
     `${several(count, 'profile')} unused again in ${source}: what ${target} has stored of them must never be used; destroy it`,

@@ -200,7 +200,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a lost target takes nothing of the others with it',
     file: MOVE,
-    text: '.filter((id) => (noted.get(id) ?? path) === path)',
+    text: '.filter(({ to }) => to === path)',
     by: '',
     families: ['ext4 fresh/2 move+move3rd+lost: A?! B?%% C B'],
   },
