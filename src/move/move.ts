@@ -113,8 +113,6 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
 async function finish(move: Move, id: string, receipt: store.ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
   const own = store.identityIn(source)
-  // The call that has made the order may not have flushed its name.
-  store.flushIncoming(target)
   const given =
     store.givenIn(target, id) ??
     (isBack || store.isGivenUp(source, id)

@@ -41,7 +41,6 @@ export {
   close as closeIn,
   finishAnswers,
   finishStick,
-  flushIncoming,
   type Given,
   give,
   givenIn,

@@ -55,9 +55,6 @@ const pathOf = (directory: string, id: string, ...more: string[]) => join(direct
 const openIn = (directory: string): string[] =>
   files.namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
 
-/** Makes the names of orders and answers durable, before somebody else acts on one. */
-export const flushIncoming = (directory: string): void => files.flushDirectory(join(directory, INCOMING))
-
 /**
  * Whether an answer or order is not finished, for who concludes something from it.
  * @throws the system error, also if there is no `.incoming`: a directory that is not there proves nothing
@@ -195,6 +192,7 @@ export function givenIn(directory: string, id: string): Given | undefined {
   if (typeof by !== 'string' || !Array.isArray(items)) return undefined
   try {
     // What is concluded from is durable first, whoever made it.
+    files.flushDirectory(join(directory, INCOMING))
     files.flushDirectory(pathOf(directory, id))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
