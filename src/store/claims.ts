@@ -184,7 +184,7 @@ export async function giveBack(directory: string, held: Held | Claim): Promise<b
 export function letGo(directory: string, each: Held): void {
   const { held, unused } = placesOf(directory, each)
   // Others look at its name for a moment only. The guard of a killed call is rubbish after an hour: then it is given back.
-  files.isSoon(() => guarded(directory, each.name, () => files.rename(held, unused)) !== undefined)
+  files.waitFor(() => guarded(directory, each.name, () => files.rename(held, unused)) !== undefined)
 }
 
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */

@@ -90,7 +90,8 @@ export async function makeRecords<E extends { device?: string | undefined; iccid
   files.make(join(directory, DEVICES))
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   files.flushDirectory(directory)
-  for (const { place, iccid, device } of drafts) files.prepare(place, iccid, JSON.stringify({ device }))
+  for (const { place, iccid, device } of drafts)
+    files.write(join(files.make(place), iccid), JSON.stringify({ device }))
   await files.flushFiles(drafts.map(fileOf))
   const records = drafts.map((draft) => decide(directory, draft))
   // Whoever made it may not have flushed it.

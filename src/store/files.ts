@@ -46,13 +46,10 @@ export function patiently<T>(action: () => T, passing: readonly string[] = PASSI
   }
 }
 
-/**
- * Waits for a second at most.
- * @returns whether it is so by then
- */
-export function isSoon(isSo: () => boolean): boolean {
+/** Waits for something for a second, and says whether it came. */
+export function waitFor(hasCome: () => boolean): boolean {
   for (let tries = TRIES; tries > 0; tries--) {
-    if (isSo()) return true
+    if (hasCome()) return true
     pause(PAUSE_MS)
   }
   return false
@@ -184,10 +181,12 @@ export function make(path: string): string {
 /** If a directory is not empty; on Windows and over SMB, if there is any. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 
-/** Makes the draft that `decide` renames: a directory with one file in it. */
+/** Makes a draft: a directory with one file in it. Both are durable once the directory above is flushed. */
 export function prepare(path: string, entry: string, text: string): void {
   make(path)
   write(join(path, entry), text)
+  flushFile(join(path, entry))
+  flushDirectory(path)
 }
 
 /**
@@ -259,10 +258,9 @@ function ignoreIfUnable(error: unknown): void {
  * @throws the system error
  */
 export async function flushFiles(paths: readonly string[], mayBeGone = false): Promise<void> {
-  const [first] = paths
-  if (first === undefined) return
-  for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
-  if (IN_MEMORY.includes(typeOf(dirname(first)))) return
+  const directories = [...new Set(paths.map(dirname))]
+  for (const directory of directories) if (isOnFat(directory)) flushDirectory(directory)
+  if (directories.every((directory) => IN_MEMORY.includes(typeOf(directory)))) return
   const flushOne = async (path: string) => {
     let file: number | undefined
     try {

@@ -97,8 +97,6 @@ export function request(directory: string, count: number): string {
     identityOf(directory)
     files.make(join(directory, INCOMING))
     files.prepare(pathOf(directory, DRAFT + id), REQUEST, note)
-    files.flushFile(pathOf(directory, DRAFT + id, REQUEST))
-    files.flushDirectory(pathOf(directory, DRAFT + id))
     files.flushDirectory(join(directory, INCOMING))
   } catch (error) {
     release(directory, id)
@@ -173,12 +171,8 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
   // A flush may have failed after the rename.
   let isDone = files.read(pathOf(directory, id, kind)) === text
   if (!isDone) {
-    files.make(draft)
-    const path = join(draft, kind)
-    files.remove(path)
-    files.write(path, text)
-    files.flushFile(path)
-    files.flushDirectory(draft)
+    files.remove(join(draft, kind))
+    files.prepare(draft, kind, text)
     isDone = files.rename(draft, pathOf(directory, id))
   }
   files.flushDirectory(join(directory, INCOMING))
@@ -239,8 +233,6 @@ function decideGiven(directory: string, id: string, given: Given): Given | undef
     if (files.isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given))
     else {
       files.prepare(draft, 'list', JSON.stringify(given))
-      files.flushFile(join(draft, 'list'))
-      files.flushDirectory(draft)
       files.decide(draft, pathOf(directory, id, 'given'), 'list')
       if (files.exists(draft)) files.drop(draft, 'list')
     }
@@ -262,10 +254,8 @@ export async function arrive(
 ): Promise<void> {
   let isSure = items.every(({ tag }) => tag === undefined)
   if (files.isOnFat(directory)) {
-    const isLost = !(await arriveOnStick(directory, items, textOf))
     // Nothing leaves a stick as long as this is open.
-    if (isLost && [ANSWER, ORDER].some((kind) => files.exists(pathOf(directory, id, kind))))
-      throw notArrived(directory)
+    if (!(await arriveOnStick(directory, items, textOf))) throw notArrived(directory)
   } else
     for (const { name, tag } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
@@ -339,7 +329,7 @@ async function finishAnswer(
     known.add(iccid)
     return { name }
   })
-  const given = givenIn(directory, id) ?? (await give(directory, id, items, texts))
+  const given = await give(directory, id, items, texts)
   if (given === undefined) return items
   await arrive(directory, id, given, ({ name }) => texts.get(name))
   close(directory, id)
@@ -397,21 +387,19 @@ export async function finishStick(directory: string, messages: Pick<Messages, 't
 }
 
 /** What is to come, for a person. */
-export interface Waiting {
-  /** X of each profile in the answers of the service that are put aside. */
-  readonly answers: readonly string[]
-  /** The requests that have no answer yet, or whose call was killed. */
-  readonly requests: readonly { count: number; station: string; time: string }[]
-  readonly orders: readonly Order[]
+export function waitingIn(directory: string) {
+  const texts = openIn(directory).map((id) => files.read(pathOf(directory, id, ANSWER)))
+  const drafts = files.namesIn(join(directory, INCOMING)).filter((name) => name.startsWith(DRAFT))
+  return {
+    /** X of each profile in the answers of the service that are put aside. */
+    answers: texts.flatMap((text = '') => [...textsIn(text).keys()]),
+    /** Those that have no answer yet, or whose call was killed. */
+    requests: drafts.flatMap((name) => {
+      const { count, station, time } = fieldsOf(files.read(pathOf(directory, name, REQUEST)))
+      return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
+    }),
+    orders: ordersIn(directory),
+  }
 }
 
-export function waitingIn(directory: string): Waiting {
-  const texts = openIn(directory).map((id) => files.read(pathOf(directory, id, ANSWER)))
-  const answers = texts.flatMap((text = '') => [...textsIn(text).keys()])
-  const drafts = files.namesIn(join(directory, INCOMING)).filter((name) => name.startsWith(DRAFT))
-  const requests = drafts.flatMap((name) => {
-    const { count, station, time } = fieldsOf(files.read(pathOf(directory, name, REQUEST)))
-    return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
-  })
-  return { answers, requests, orders: ordersIn(directory) }
-}
+export type Waiting = ReturnType<typeof waitingIn>

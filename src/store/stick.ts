@@ -29,7 +29,7 @@ function fill(path: string, text: string): void {
 
 /** Whether a JSON file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
 export const isWholeSoon = (path: string): boolean =>
-  files.isSoon(() => Object.keys(fieldsOf(files.read(path))).length > 0)
+  files.waitFor(() => Object.keys(fieldsOf(files.read(path))).length > 0)
 
 /** Puts aside what is to come. It is durable then. */
 export function putAsideOnStick(place: string, kind: string, text: string): void {
@@ -61,32 +61,26 @@ export async function arriveOnStick<I extends { readonly name: string }>(
 ): Promise<boolean> {
   const { used, held, aside } = look(directory)
   const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
-  const written: I[] = []
-  for (const item of items) {
-    const path = pathIn(directory, item.name)
-    if (known.has(iccidOf(item.name))) continue
-    if (!isWhole(path, item.name)) {
-      const text = textOf(item)
-      if (text === undefined) continue
-      fill(path, text)
-    }
-    written.push(item)
+  const others = items.filter(({ name }) => !known.has(iccidOf(name)))
+  for (const item of others) {
+    const text = isWhole(directory, item.name) ? undefined : textOf(item)
+    if (text !== undefined) fill(pathIn(directory, item.name), text)
   }
   files.flushDirectory(directory)
   await files.flushFiles(
-    written.map(({ name }) => pathIn(directory, name)),
+    others.map(({ name }) => pathIn(directory, name)),
     true,
   )
   const there = knownIn(directory)
   return (
     items.every(({ name }) => there.has(iccidOf(name) ?? '')) &&
-    written.every(({ name }) => isWhole(pathIn(directory, name), name))
+    others.every(({ name }) => isWhole(directory, name))
   )
 }
 
-function isWhole(path: string, name: string): boolean {
+function isWhole(directory: string, name: string): boolean {
   try {
-    const text = files.readText(path)
+    const text = files.readText(pathIn(directory, name))
     if (text === undefined) return false
     parseStored(text, name)
     return true
