@@ -239,7 +239,9 @@ async function forget(source: string, id: string, come: store.Given['items'] = [
     store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   store.removeAll(places.map(({ held }) => held))
   store.flushDirectory(source)
-  for (const held of heldBy(source, id)) store.letGo(source, held)
+  // A removal may have failed because the source was away for a moment: what has come never goes back.
+  const tags = new Set(come.map(({ tag }) => tag))
+  for (const held of heldBy(source, id)) if (!tags.has(held.tag)) store.letGo(source, held)
   store.flushDirectory(source)
   if (heldBy(source, id).length === 0) return
   const hint = 'run the same command again, on a share an hour after a killed call'

@@ -101,10 +101,7 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
     claims.map(({ places }) => places.draft),
     true,
   )
-  const recorded = await makeRecords(
-    directory,
-    claims.filter(({ places }) => sign(places)),
-  )
+  const recorded = await makeRecords(directory, claims, ({ places }) => sign(places))
   for (const each of recorded) {
     files.rename(each.places.decision, each.places.used)
     used.push(each)

@@ -75,31 +75,34 @@ export function twinOf(directory: string, device: string): string | undefined {
 
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
- * @param all of profiles whose claims for these devices are decided; without a device, nothing is recorded
- * @returns those that no other profile of their devices is in the way of
+ * @param all without a device, nothing is recorded
+ * @param isDecided decides the claim of one, when all that can fail before is done
+ * @returns those that are decided, and that no other profile of their devices is in the way of
  */
 export async function makeRecords<E extends { device?: string | undefined; iccid: string }>(
   directory: string,
   all: readonly E[],
+  isDecided: (each: E) => boolean = () => true,
 ): Promise<E[]> {
   const place = () => join(directory, DEVICES, `~${newTag()}`)
-  const drafts = all.flatMap(({ device, iccid }) =>
-    device === undefined ? [] : { device, iccid, place: place() },
+  const drafts = all.flatMap((own) =>
+    own.device === undefined ? [] : { own, device: own.device, iccid: own.iccid, place: place() },
   )
-  if (drafts.length === 0) return [...all]
+  if (drafts.length === 0) return all.filter(isDecided)
   files.make(join(directory, DEVICES))
-  // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
-  files.flushDirectory(directory)
   for (const { place, iccid, device } of drafts)
     files.write(join(files.make(place), iccid), JSON.stringify({ device }))
   await files.flushFiles(drafts.map(fileOf))
-  const records = drafts.map((draft) => decide(directory, draft))
+  const decided = new Set(all.filter(isDecided))
+  // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
+  files.flushDirectory(directory)
+  const records = drafts.filter(({ own }) => decided.has(own)).map((draft) => decide(directory, draft))
   // Whoever made it may not have flushed it.
   await files.flushFiles(records.map(fileOf))
   await files.flushDirectories(records.map(({ place }) => place))
   files.flushDirectory(join(directory, DEVICES))
   const recorded = new Map(records.map(({ device, iccid }) => [device, iccid]))
-  return all.filter(({ device, iccid }) => device === undefined || recorded.get(device) === iccid)
+  return [...decided].filter(({ device, iccid }) => device === undefined || recorded.get(device) === iccid)
 }
 
 const fileOf = ({ place, iccid }: Found): string => join(place, iccid)

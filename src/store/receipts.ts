@@ -15,7 +15,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { fieldsOf, iccidOf, nameOf } from './names.ts'
@@ -72,7 +72,8 @@ export function openReceipt(path: string, directories: readonly [string, ...stri
   const rights = fileRights(directories[0])
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })
-    if (status !== undefined && !isOfReceipts(path)) throw otherFile(path)
+    const isOther = status !== undefined && !(status.isFile() && isOfReceipts(beginningOf(path)))
+    if (isOther || iccidOf(basename(path)) !== undefined) throw otherFile(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
     const { bavail, blocks } = statfsSync(path)
     if (blocks > 0 && bavail === 0)
@@ -118,15 +119,10 @@ function readPart(path: string, at: number, length: number): Buffer {
   }
 }
 
-/** Also if an editor or PowerShell has written it again: that is refused when it is read, and not passed over. */
-function isOfReceipts(path: string): boolean {
-  if (!statSync(path).isFile()) return false
-  const beginning = readPart(path, 0, 64)
-    .toString()
-    .replace(/[^!-~\n]/g, '')
-  // The first line may be torn.
-  return isBegun(beginning) || beginning.includes(`\n${BEGINNING}`)
-}
+const beginningOf = (path: string) => readPart(path, 0, 64).toString()
+
+/** The first line may be torn. */
+const isOfReceipts = (beginning: string) => isBegun(beginning) || beginning.includes(`\n${BEGINNING}`)
 
 /**
  * Reads receipts: files, or all that are in a directory.
@@ -147,7 +143,9 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 function filesAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
-  const files = all.filter(isOfReceipts)
+  // Also what an editor or PowerShell has written again: it is refused, and not passed over.
+  const printed = (path: string) => beginningOf(path).replace(/[^!-~\n]/g, '')
+  const files = all.filter((each) => statSync(each).isFile() && isOfReceipts(printed(each)))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
@@ -166,7 +164,8 @@ function readFile(path: string): Receipt[] {
 /** Whether a line is empty, or a call that was killed, a full disk or a power cut may have left it. */
 function isTorn(line: string): boolean {
   // A power cut may leave zeros where something was about to be written.
-  return isBegun(line.replaceAll('\0', '').trim()) && !line.trim().endsWith('}')
+  const text = line.replaceAll('\0', '').trim()
+  return isBegun(text) && !text.includes('}')
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

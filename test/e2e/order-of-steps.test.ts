@@ -69,9 +69,9 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     expect(await stepsOf({ D }, (how) => start(line, how))).toEqual([
       'rename D/X D/.X~TAG',
       'flush D/.~TAG',
+      'flush D/.devices/~TAG/ICCID',
       'rename D/.~TAG D/.!TAG',
       'flush D',
-      'flush D/.devices/~TAG/ICCID',
       'rename D/.devices/~TAG D/.devices/HASH',
       'flush D/.devices/HASH/ICCID',
       'flush D/.devices/HASH',

@@ -118,6 +118,8 @@ test('a line gets its own beginning also if another call has left a part of one 
 const OTHERS: [words: string, text: string][] = [
   ['a key', '-----BEGIN PRIVATE KEY-----\n'],
   ['a profile', JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })],
+  ['receipts with a mark', `\ufeff${line(1)}`],
+  ['receipts as UTF-16', Buffer.from(line(1), 'utf16le').toString('latin1')],
   ['a log', '{"timestamp":1}\n'],
 ]
 
@@ -168,6 +170,13 @@ test('lines of a file may be torn, or empty, or end as on Windows', () => {
   const texts = [line(1) + line(2).slice(0, 33), `\n${line(3).replace('\n', '\r\n')}\n`, '\0\0', '']
   const paths = texts.map(newFile)
   expect(readReceipts(paths).map(({ source }) => source)).toEqual([`${paths[0]}:1`, `${paths[1]}:2`])
+})
+
+test('what was added behind a line, or by PowerShell, is refused, and not taken for torn', () => {
+  for (const rest of [`${line(2).trimEnd()}  # scrapped\n`, Buffer.from(line(2), 'utf16le')]) {
+    const path = newFile(Buffer.concat([Buffer.from(line(1)), Buffer.from(rest)]))
+    expect(() => readReceipts([path])).toThrow(':2 is not a receipt')
+  }
 })
 
 test('a directory without receipts is refused', () => {

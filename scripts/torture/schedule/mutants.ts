@@ -83,8 +83,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a record is only made of what its device holds',
     file: CLAIMS,
-    text: '    claims.filter(({ places }) => sign(places)),\n',
-    by: '    claims.filter(({ places, device }) => sign(places) || device !== undefined),\n',
+    text: '({ places }) => sign(places))',
+    by: '({ places, device }) => sign(places) || device !== undefined)',
     families: ['ext4 fresh/1 deviceD+settle+next: A? B C A'],
   },
   {
@@ -175,6 +175,13 @@ const MUTANTS: readonly Mutant[] = [
     text: '  store.removeAll(places.map(({ held }) => held))\n',
     by: '',
     families: ['sshfs fresh/1 move+move: A? B? A B', 'sshfs fresh/1 move+move: A?! B'],
+  },
+  {
+    law: 'what has come never goes back, also if its removal has failed',
+    file: MOVE,
+    text: 'if (!tags.has(held.tag)) store.letGo',
+    by: 'store.letGo',
+    families: ['ext4 fresh/2 move2+home: A B?%% B?%%'],
   },
   {
     law: 'whoever looks in vain has seen the target afterwards, and without the order',
