@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
+import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type Batch, LONGEST_WAIT_MS, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
@@ -28,8 +29,6 @@ export class Tally {
   stored = 0
   /** On the disk: the next call gives them their names. */
   putAside = 0
-  /** The ICCIDs of what was received and not stored. */
-  lost: string[] = []
   requests = 0
   /** What requests may have cost that were sent and not answered completely. */
   mayBeLost = 0
@@ -79,10 +78,20 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   }
 
   async function ask(): Promise<void> {
-    await untilAllowed()
+    over.throwIfAborted()
+    const ms = planner.waitMs(plan, performance.now())
+    if (ms > LONGEST_WAIT_MS)
+      throw new CallFailure(
+        `the service asks for a pause of ${durationOf(ms)}`,
+        'try again then; if no limit can last so long, ask the service provider',
+      )
+    if (ms > 0) {
+      work.notePause(plan.why, ms)
+      await sleep(ms, undefined, { signal: over })
+    }
     const sent = plan
     const asked = planner.nextSize(sent)
-    if (asked === 0) return
+    if (asked === 0 || unstored > 0) return
     const id = request(directory, asked)
     follow(planner.afterSending(sent))
     tally.requests++
@@ -105,19 +114,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     }
   }
 
-  async function untilAllowed(): Promise<void> {
-    over.throwIfAborted()
-    const ms = planner.waitMs(plan, performance.now())
-    if (ms > LONGEST_WAIT_MS)
-      throw new CallFailure(
-        `the service asks for a pause of ${durationOf(ms)}`,
-        'try again then; if no limit can last so long, ask the service provider',
-      )
-    if (ms === 0) return
-    work.notePause(plan.why, ms)
-    await sleep(ms, undefined, { signal: over })
-  }
-
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     const stored = await keep(id, profiles)
@@ -137,13 +133,13 @@ export async function download(work: Work, tally: Tally): Promise<void> {
    */
   async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
     const isKnown = ({ iccid }: Batch['profiles'][number]) => known.has(iccidDigits(iccid) ?? iccid)
-    const again = profiles.find(isKnown)
-    if (again !== undefined) {
-      release(directory, id)
-      tally.lost.push(...profiles.filter((each) => !isKnown(each)).map(({ iccid }) => iccid))
-      throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
-    }
     for (let tries = 0; ; tries++) {
+      const again = profiles.find(isKnown)
+      if (again !== undefined) {
+        release(directory, id)
+        lose(profiles.filter((each) => !isKnown(each)))
+        throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
+      }
       try {
         const stored = await receive(directory, id, profiles, known)
         tally.stored += stored
@@ -151,8 +147,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
       } catch (error) {
         if (!(error instanceof NotStored)) throw error
         if (error.isPutAside) tally.putAside += profiles.length
-        else if (stop.aborted) tally.lost.push(...profiles.map(({ iccid }) => iccid))
-        if (error.isPutAside || stop.aborted) throw error
+        if (error.isPutAside) throw error
+        if (stop.aborted) return lose(profiles)
         const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
         unstored++
@@ -162,11 +158,20 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     }
   }
 
+  /** Says it at once: a second signal ends the process. */
+  function lose(profiles: Batch['profiles']): number {
+    const iccids = profiles.map(({ iccid }) => iccid).join(' ')
+    if (iccids !== '') messages.warn(`received and not stored: ${iccids}; ask the service provider`)
+    return 0
+  }
+
   /** Requests that wait when the download ends are not its cause. */
   function endWith(error: unknown): void {
     const isWaiting = error instanceof Error && error.name === 'AbortError'
     const isStopped = stop.aborted && (error instanceof CallFailure || error === stop.reason)
-    if (!isWaiting && !isStopped) tally.failure ??= error
+    // Any other failure says more than that there are no more.
+    const saysLess = tally.failure instanceof Failure && tally.failure.outcome === 'no-profiles'
+    if (!isWaiting && !isStopped && (tally.failure === undefined || saysLess)) tally.failure = error
     end.abort()
   }
 }

@@ -103,15 +103,11 @@ function viewOf(count: number, tally: Tally, messages: Messages) {
  */
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
-  const { stored, putAside, lost, mayBeLost, requests, failure } = tally
+  const { stored, putAside, mayBeLost, requests, failure } = tally
   const many = Number.isFinite(mayBeLost) ? `up to ${several(mayBeLost, 'profile')}` : 'more profiles'
   if (mayBeLost > 0)
     messages.warn(
       `${many} may have been allocated and not received, in requests that failed after they were sent: ask the service provider for them`,
-    )
-  if (lost.length > 0)
-    messages.warn(
-      `received and not stored: ${lost.join(' ')}; if they are paid for, ask the service provider`,
     )
   const summary = `${storedOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
   const isRepeated = failure instanceof CallFailure && failure.traits.isRepeated
@@ -122,8 +118,7 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
   const left = Math.max(0, count - stored - putAside)
   const rest =
     stock === undefined ? `the same command with -n ${left} gets the rest` : 'then run the same command again'
-  if (stop.aborted && (failure === undefined || lost.length > 0))
-    throw new Failure('interrupted', `interrupted: ${summary}`, rest)
+  if (stop.aborted && failure === undefined) throw new Failure('interrupted', `interrupted: ${summary}`, rest)
   // A full disk and a cache have exit codes of their own, whatever was stored before.
   if (failure instanceof CallFailure && !isRepeated && stored > 0)
     throw new Failure('partial', `${summary}: ${failure.message}`, `${failure.hint}; ${rest}`, failure)

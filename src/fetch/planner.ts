@@ -57,10 +57,11 @@ export const afterSending = (plan: Plan): Plan => ({ ...plan, missing: plan.miss
 
 export function afterAnswer(plan: Plan, sent: Plan, limit: Limit, now: number): Plan {
   const { most } = plan
+  // An answer to a request from before a failure says nothing, and does not end the pause after it.
+  if (sent.failed < plan.failed) return { ...plan, hasWorked: true }
   const grown = sent.size < FIRST ? Math.min(2 * sent.size, most) : most
   return {
     ...plan,
-    // An answer to a request from before a break says nothing.
     size: sent.size > plan.size ? plan.size : Math.max(plan.size, grown),
     isProven: plan.isProven || (sent.size === most && plan.size === most),
     hasWorked: true,

@@ -156,7 +156,7 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   }
   // A gateway may have passed the request on, and a service that failed may have allocated profiles first. Nothing was
   // started if the answer says when to retry, or what is not supported (RFC 9110 15.6, RFC 6585 6).
-  const isPutOff = status === 503 && headers['retry-after'] !== undefined
+  const isPutOff = status === 503 && remaining === 0 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && ![501, 505, 511].includes(status)
   return new CallFailure(`the service answered ${status}${shown(answer)}`, OPERATOR, {
     pauseMs,

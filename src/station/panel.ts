@@ -14,6 +14,9 @@ export interface Slot {
   readonly hasPassed: boolean
 }
 
+/** What is recorded of a device if another one with its label has passed while it was programmed. */
+export const ELSEWHERE = 'has passed elsewhere meanwhile'
+
 const WORDS = ['skip', 'back', 'yes', 'y', 'no', 'n', 'quit', 'help']
 
 /** @throws {EndOfShift} */
@@ -51,18 +54,16 @@ async function dropEarly({ keyboard, say }: Shift): Promise<void> {
   if (early.length > 0) say(`Scanned before the question, and not used: ${early.join(', ')}. Scan again.`)
 }
 
+type Scan = Slot | 'skip' | 'back' | 'again'
+
 /** Asks for the device of one slot. */
-async function scan(
-  shift: Shift,
-  number: number,
-  panel: readonly Slot[],
-): Promise<Slot | 'skip' | 'back' | 'again'> {
+async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promise<Scan> {
   const { ports, size, keyboard, say } = shift
   const place = `device ${number} of ${size}${ports.length > 0 ? `, at ${ports[number - 1]}` : ''}`
   const which = size === 1 ? 'the device (or exit)' : `${place} (or skip, back, exit)`
   const answer = await keyboard.ask(`Serial number of ${which}: `)
   const word = answer.toLowerCase()
-  if (size > 1 && (word === 'skip' || word === 'back')) return word
+  if (size > 1 && (word === 'skip' || (word === 'back' && keyboard.isTerminal))) return word
   try {
     if (answer === '') throw new UsageError('nothing was read', 'scan again; is the label blank?')
     if (WORDS.includes(word))
@@ -72,8 +73,7 @@ async function scan(
     if (other !== undefined)
       throw new UsageError(`Device ${other.device} is in this panel already`, 'scan the label of this slot')
     const slot = await check(shift, number, device)
-    // What has a profile here has passed, and is not programmed again.
-    if (slot !== 'again' || recordOf(shift.directory, device) !== undefined) return slot
+    if (slot !== 'again' || resultsOf(shift.directory, device).at(-1)?.result === 'pass') return slot
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     say(`${error.message}. Nothing was programmed: ${error.hint}`)
@@ -96,7 +96,7 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
   }
   const last = resultsOf(directory, device).at(-1)
   const when = last && `${last.station} on ${minuteOf(last.time)}`
-  if (last?.result === 'pass') {
+  if (last?.result === 'pass' || last?.note === ELSEWHERE) {
     const question = `Device ${device} has passed, at ${when}. Is it this device? Type yes to program it again, or no: `
     return (await confirm(shift, question)) ? { ...slot, hasPassed: true } : 'again'
   }

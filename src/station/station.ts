@@ -7,7 +7,7 @@ import { HEX_OPTIONS } from '../profile/hex.ts'
 import * as store from '../store/directory.ts'
 import { Answer, type Verdict } from './answer.ts'
 import { EndOfShift, Keyboard } from './ask.ts'
-import { noteMissed, type Slot, scanPanel } from './panel.ts'
+import { ELSEWHERE, noteMissed, type Slot, scanPanel } from './panel.ts'
 import { openPort, type Port, talk } from './port.ts'
 import { runProgram } from './program.ts'
 import { banner, endLine, stockLine } from './report.ts'
@@ -15,8 +15,6 @@ import type { Settings, Shift } from './settings.ts'
 
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
-/** Two devices have one label. */
-const ELSEWHERE = 'has passed elsewhere meanwhile'
 const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
 
 /** Runs a shift to its end. @throws {Failure} if it can't begin or go on, or if a device has not passed */
@@ -74,20 +72,18 @@ async function work(shift: Shift): Promise<void> {
   } catch (error) {
     if (!(error instanceof EndOfShift)) throw error
   } finally {
-    ifPossible(() => readResults(shift))
+    // What has failed here may have passed elsewhere since.
+    ifPossible(() => {
+      for (const device of devices.keys()) {
+        const last = store.resultsOf(shift.directory, device).at(-1)
+        if (last !== undefined) devices.set(device, last.result === 'pass')
+      }
+    })
     say(endLine(shift))
   }
   const open = [...devices.values()].filter((hasPassed) => !hasPassed).length
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'none is left open')
   if (open > 0) throw new Failure('partial', 'not every device has passed', AGAIN)
-}
-
-/** What has failed here may have passed elsewhere since. */
-function readResults({ directory, devices }: Shift): void {
-  for (const device of devices.keys()) {
-    const last = store.resultsOf(directory, device).at(-1)
-    if (last !== undefined) devices.set(device, last.result === 'pass')
-  }
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */
@@ -146,30 +142,34 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const { say, messages, stop, program = '', size, timeoutMs } = shift
   const [{ device, number }, { iccid, line }] = [slot, profile]
   if (stop.aborted) return
-  const hasPassed = () => store.resultsOf(shift.directory, device).at(-1)?.result === 'pass'
-  if (hasPassed()) {
+  const results = () => store.resultsOf(shift.directory, device)
+  if (results().at(-1)?.result === 'pass') {
     if (!slot.hasPassed) noteMissed(shift, `${device} (refused)`)
     if (!slot.hasPassed) return say(`Device ${device} ${ELSEWHERE}, and is not programmed.`)
     // From here on, the device does not have what it has passed with.
     record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
   }
+  const before = results().length
   const answer = new Answer(shift, profile)
   const sent = shift.frame.join(line)
   const variables = { SOFTSIM_DEVICE: device, SOFTSIM_ICCID: iccid, SOFTSIM_SLOT: `${number}` }
   const place = size > 1 ? `${number}: ` : ''
   const hear = (text: string) => (port ? messages.tell(1, `${device}: ${text}`) : say(`${place}${text}`))
   const limits = { timeoutMs, stop, hear }
-  const said = await (port
+  const { isPassed, note } = await (port
     ? talk(port, sent, answer, limits)
     : runProgram({ program, sent, variables, ...limits }, answer)
   ).catch((error) => ({ isPassed: false, note: reasonOf(error) }))
-  if (stop.aborted && !said.isPassed) return
-  const isTwice = hasPassed()
-  const { isPassed, note } = isTwice ? { isPassed: false, note: ELSEWHERE } : said
+  if (stop.aborted && !isPassed) return
   record(shift, device, iccid, { isPassed, note })
-  shift.devices.set(device, isPassed)
-  const next = isTwice ? 'Put both aside' : 'Scan it again to repeat: it gets the same profile'
-  say(place + (isPassed ? `Device ${device} is programmed.` : `Device ${device} failed: ${note}. ${next}.`))
+  // Of two stations that program one label at once, the later one sees both.
+  const since = results().slice(before)
+  const isTwice = since.filter(({ result }) => result === 'pass').length > Number(isPassed)
+  if (isTwice) record(shift, device, iccid, { isPassed: false, note: ELSEWHERE })
+  shift.devices.set(device, isPassed && !isTwice)
+  const failed = `failed: ${note}. Scan it again to repeat: it gets the same profile`
+  const what = isTwice ? `${ELSEWHERE}. Put both aside` : isPassed ? 'is programmed' : failed
+  say(`${place}Device ${device} ${what}.`)
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */

@@ -71,7 +71,7 @@ test('an answer that repeats a profile is no stock, also if the others have move
   const { code, stderr } = await run({ count: 3 })
   expect([code, unusedIn(directory).length]).toEqual([7, 1])
   expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which/)
-  expect(stderr).toContain(`received and not stored: ${gone.map((name) => name.slice(0, -5)).join(' ')}; if`)
+  expect(stderr).toContain(`received and not stored: ${gone.map((name) => name.slice(0, -5)).join(' ')}; ask`)
 })
 
 test('an answer that repeats a profile and breaks off is found at once', async () => {
@@ -86,7 +86,7 @@ test('an answer that repeats a profile and breaks off is found at once', async (
   const { code, stderr } = await run({ count: 3 })
   expect([code, asked()]).toEqual([7, [1, 3]])
   expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which .* already has/)
-  expect(stderr).toContain(`received and not stored: ${iccid(2)}; if`)
+  expect(stderr).toContain(`received and not stored: ${iccid(2)}; ask`)
 })
 
 test('an answer without an entry: there are no more', async () => {
@@ -247,7 +247,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
   test('Ctrl-C names what is lost', async () => {
     const { code, stderr, stored, delivered } = await filledDuring(({ stop }) => stop())
     expect([code, stored]).toEqual([130, []])
-    expect(stderr).toContain(`received and not stored: ${delivered.join(' ')}; if they are paid for, ask`)
+    expect(stderr).toContain(`received and not stored: ${delivered.join(' ')}; ask the service provider`)
   })
 })
 

@@ -118,6 +118,11 @@ describe('after a failure', () => {
     expect(waitMs(afterRow(1, unsent, answer(afterRow(9, unsent))), 0)).toBe(500)
   })
 
+  test('an answer to a request from before the failure does not end the pause', () => {
+    const refused = failure(FULL, FULL, new CallFailure('429', '', { isPassing: true, pauseMs: 8000 }))
+    expect(waitMs(answer(refused, FULL), 0)).toBe(8000)
+  })
+
   test('one request alone, and not before the service allows it', () => {
     const limited = (pauseMs: number) => new CallFailure('429', '', { isPassing: true, pauseMs })
     expect(atOnce(failure(FULL, FULL, unsent))).toBe(1)

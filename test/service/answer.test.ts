@@ -156,6 +156,11 @@ test.each<[status: number, outcome: string, isPassing: boolean, mayHaveAllocated
   ])
 })
 
+test('503 with something else than a time to retry may have cost profiles', () => {
+  const { traits } = failureOf('', { status: 503, headers: { 'retry-after': 'soon' } })
+  expect(traits.mayHaveAllocated).toBe(true)
+})
+
 test('503 with a time to retry costs nothing', () => {
   const { traits } = failureOf('', { status: 503, headers: { 'retry-after': '120' } })
   expect(traits).toMatchObject({ isPassing: true, mayHaveAllocated: false, pauseMs: 120_000 })

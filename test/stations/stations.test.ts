@@ -133,9 +133,14 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     fs.rmSync(place.path('hang-SN-1'))
     await place.runList(['--program', './program-device'], 'SN-1\n')
     execFileSync('kill', place.lines('hanging'))
-    await terminal.says('Device SN-1 failed: has passed elsewhere meanwhile. Put both aside.')
+
+    await terminal.says('Device SN-1 has passed elsewhere meanwhile. Put both aside.')
     await terminal.answer('exit')
-    expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 fail'])
+    expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 pass, SN-1 fail'])
+    // Nobody programs it again without a question.
+    const list = await place.runList(['--program', './program-device'], 'SN-1\n')
+    expect([list.code, place.lines('programmed').length]).toEqual([8, 2])
+    expect(list.shown).toContain('not programmed: SN-1 (refused)')
   })
 
   test('what fails here and passes elsewhere has passed at the end of the shift', async () => {
