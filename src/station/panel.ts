@@ -97,7 +97,7 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
   const last = resultsOf(directory, device).at(-1)
   const when = last && `${last.station} on ${minuteOf(last.time)}`
   if (last?.result === 'pass' || last?.note === ELSEWHERE) {
-    const question = `Device ${device} has passed, at ${when}. Is it this device? Type yes to program it again, or no: `
+    const question = `Device ${device} has passed, at ${when}. Is it this device? Type yes to program it again, or no to leave it: `
     return (await confirm(shift, question)) ? { ...slot, hasPassed: true } : 'again'
   }
   const why = last ? ` (${when}: ${last.note ?? 'failed'})` : ''

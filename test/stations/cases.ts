@@ -230,7 +230,7 @@ const SERIALS: Case[] = [
 ]
 
 const PASSED =
-  'Device SN-1 has passed, at * on 20*-*-* *:*. Is it this device? Type yes to program it again, or no: '
+  'Device SN-1 has passed, at * on 20*-*-* *:*. Is it this device? Type yes to program it again, or no to leave it: '
 
 const SHIFT: Case[] = [
   scans('one device after another, and few profiles are left', ['SN-1', 'SN-2'], {
