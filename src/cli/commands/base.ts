@@ -14,7 +14,7 @@ export interface Context {
 }
 
 export interface CommandClass {
-  new (): BaseCommand
+  new (): BaseCommand & { execute(): Promise<void> }
   readonly paths: string[][]
   readonly usage: { description: string; details?: string; examples: [label: string, command: string][] }
 }
