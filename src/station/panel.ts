@@ -65,7 +65,7 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
   const word = answer.toLowerCase()
   if (size > 1 && (word === 'skip' || (word === 'back' && keyboard.isTerminal))) return word
   try {
-    if (answer === '') throw new UsageError('nothing was read', 'scan again; is the label blank?')
+    if (answer === '') throw new UsageError('Nothing was read', 'scan again; is the label blank?')
     if (WORDS.includes(word))
       throw new UsageError(`${answer} is no serial number`, 'to end the shift, type exit')
     const device = shift.serialOf(answer)
@@ -75,6 +75,7 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
     const slot = await check(shift, number, device)
     if (slot !== 'again' || resultsOf(shift.directory, device).at(-1)?.result === 'pass') return slot
   } catch (error) {
+    if (error instanceof EndOfShift) noteMissed(shift, answer)
     if (!(error instanceof UsageError)) throw error
     say(`${error.message}. Nothing was programmed: ${error.hint}`)
   }

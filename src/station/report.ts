@@ -33,11 +33,8 @@ export function stockLine({ directory, size, lowStock }: Settings): string {
 
 /** What became of the devices of a shift. */
 export function endLine({ devices }: Shift): string {
-  const [open, missed] = [devicesThat(devices, false), devicesThat(devices, undefined)]
-  const passed = `${several(devicesThat(devices, true).length, 'device')} passed`
-  const named = open.length > 0 ? `; not passed: ${open.join(', ')}` : ''
-  return `End of the shift: ${passed}${named}${missed.length > 0 ? `; not programmed: ${missed.join(', ')}` : ''}`
+  const those = (hasPassed?: boolean) => [...devices.keys()].filter((each) => devices.get(each) === hasPassed)
+  const named = (what: string, all: string[]) => (all.length > 0 ? `; ${what}: ${all.join(', ')}` : '')
+  const passed = `${several(those(true).length, 'device')} passed`
+  return `End of the shift: ${passed}${named('not passed', those(false))}${named('not programmed', those())}`
 }
-
-const devicesThat = (devices: Shift['devices'], hasPassed: boolean | undefined): string[] =>
-  [...devices].filter(([, each]) => each === hasPassed).map(([device]) => device)

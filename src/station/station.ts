@@ -155,6 +155,7 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const variables = { SOFTSIM_DEVICE: device, SOFTSIM_ICCID: iccid, SOFTSIM_SLOT: `${number}` }
   const place = size > 1 ? `${number}: ` : ''
   const hear = (text: string) => (port ? messages.tell(1, `${device}: ${text}`) : say(`${place}${text}`))
+  say(`${place}Programming ${device}, for at most ${timeoutMs / 1000} s`)
   const limits = { timeoutMs, stop, hear }
   const { isPassed, note } = await (port
     ? talk(port, sent, answer, limits)

@@ -184,7 +184,7 @@ const SERIALS: Case[] = [
     ['', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
     {
       says: [
-        'nothing was read',
+        'Nothing was read',
         ...NOT_SERIAL.map(([text, why]) => `${text} is no serial number${why}`),
         ...ok('SN-1'),
         'End of the shift: 1 device passed',
