@@ -1,5 +1,5 @@
-import { exitCode } from './cli/exit-codes.ts'
 import { crash, run } from './cli/run.ts'
+import { exitCode } from './failure.ts'
 
 const WRITE_IS_STUCK_MS = 200
 

@@ -1,6 +1,7 @@
 /** The man page, in mdoc(7), which both mandoc and groff read. */
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts'
+
 import { wrap } from '../../src/cli/help.ts'
+import { EXIT_CODES } from '../../src/failure.ts'
 import { BUGS, ENVIRONMENT, FILES, manualIn, PURPOSE } from './notes.ts'
 import { type Command, globalOptions, type Option, takesTopic } from './table.ts'
 

@@ -1,8 +1,7 @@
 /** The help, made from the commands' own tables. */
 import { Cli } from 'clipanion'
-import { UsageError } from '../failure.ts'
+import { EXIT_CODES, UsageError } from '../failure.ts'
 import type { CommandClass, Context } from './commands/base.ts'
-import { EXIT_CODES } from './exit-codes.ts'
 
 const WIDTH = 80
 
@@ -16,7 +15,7 @@ function rowOf({ definition, description = '' }: { definition: string; descripti
 }
 
 /** Clipanion adds it to every command. */
-const HELP = rowOf({ definition: '-h,--help', description: 'print this help' })
+const HELP = { names: ['-h', '--help'], value: '', words: 'print this help' }
 
 /** The table of each command, from which the help, the man page and the completions are made. */
 export const tablesOf = (commands: readonly CommandClass[]) =>

@@ -5,8 +5,7 @@
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
 import type { Failure } from '../failure.ts'
-import { hiding } from '../secret.ts'
-import { type Level, type Messages, printable } from '../words.ts'
+import { hiding, type Level, type Messages, printable } from '../words.ts'
 import { writeStandardError } from './streams.ts'
 
 const SHORTEST_SECRET = 4

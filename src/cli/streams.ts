@@ -1,8 +1,8 @@
-/** Standard output and standard error, written so that a failure is seen and Ctrl-C is obeyed. */
+/** Standard output, standard error and signals: a failure to write is seen, and Ctrl-C is obeyed. */
 import { fstatSync, readSync, statSync, write, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { diskFailure, errnoOf } from '../failure.ts'
+import { diskFailure, errnoOf, exitCode, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 
 const FULL_PIPE_PAUSE_MS = 2
@@ -125,5 +125,41 @@ export function writeStandardError(text: string): void {
       tries++
       pause(FULL_PIPE_PAUSE_MS)
     }
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Makes the first signal, Ctrl-C (SIGINT), SIGTERM or a closed terminal (SIGHUP), ask for an orderly end. A second one
+ * ends the process at once, with exit code 130.
+ * @param onSignalled is called for each signal that has an effect; `isLast` means that the process ends now
+ */
+export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}) {
+  const stop = new AbortController()
+  const abort = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let isHeld = false
+  const onSignal = () => {
+    if (stop.signal.aborted && isHeld) return
+    onSignalled(stop.signal.aborted)
+    if (stop.signal.aborted) process.exit(exitCode('interrupted'))
+    stop.abort(new Failure('interrupted', 'interrupted', 'run the same command again'))
+    timer = setTimeout(() => abort.abort(), graceMs)
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return {
+    /** Aborted at the first signal: start nothing new. */
+    stop: stop.signal,
+    /** Aborted `graceMs` later: give up pending work. */
+    abort: abort.signal,
+    /** From now on, another signal does not end the process. */
+    hold() {
+      isHeld = true
+    },
+    release() {
+      clearTimeout(timer)
+      for (const signal of SIGNALS) process.off(signal, onSignal)
+    },
   }
 }

@@ -2,7 +2,6 @@
  * Plans a download: pure functions make the next plan from an answer or a failure. A request remembers the plan that it
  * was sent with (`sent`), so that requests that run at once and fail together count as one. Times are in milliseconds.
  */
-
 import type { Limit } from '../service/answer.ts'
 import type { CallFailure } from '../service/call-failure.ts'
 

@@ -1,7 +1,8 @@
 /** The RSA private key of the user: how it is read, and what a file is that is none. */
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { constants, createPrivateKey, type KeyObject, privateDecrypt, webcrypto } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { availableParallelism } from 'node:os'
+import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import type { Messages } from '../words.ts'
 
@@ -138,4 +139,54 @@ function notUnlocked(name: string, passphrase: string | undefined): Failure {
     ? [`the passphrase does not decrypt ${name}`, 'check the passphrase, in SOFTSIM_KEY_PASSPHRASE']
     : [`${name} is protected with a passphrase, but none was given`, 'set SOFTSIM_KEY_PASSPHRASE to it']
   return new PassphraseFailure('key', message, hint)
+}
+
+/**
+ * Decrypts one profile: RSAES-OAEP with SHA-1, MGF1 with SHA-1 and an empty label (RFC 8017 7.1).
+ * @param ciphertext as long as the modulus of the key, 512 bytes for 4096 bits
+ * @throws {UnusableProfile} `locked`
+ */
+export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
+
+const ALGORITHM = { name: 'RSA-OAEP', hash: 'SHA-1' }
+
+/**
+ * Returns what decrypts profiles: one on this thread, several on all processors.
+ * @param count how many profiles there are, about
+ * @throws {Failure} `key` if the key is damaged
+ */
+export async function decryptor(key: PrivateKey, count: number): Promise<Decrypt> {
+  // In Node, only one thread at a time can use a key.
+  const copies = count === 1 ? [] : await copiesOf(key, Math.min(count, availableParallelism()))
+  const one = { key: key.object, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }
+  let calls = 0
+  return async (ciphertext) => {
+    const copy = copies[calls++ % copies.length]
+    try {
+      if (copy === undefined) return privateDecrypt(one, ciphertext)
+      return Buffer.from(await webcrypto.subtle.decrypt(ALGORITHM, copy, ciphertext))
+    } catch {
+      throw new UnusableProfile('locked', 'the private key does not decrypt it')
+    }
+  }
+}
+
+async function copiesOf({ object, name }: PrivateKey, length: number): Promise<webcrypto.CryptoKey[]> {
+  const { subtle } = webcrypto
+  try {
+    const der = object.export({ type: 'pkcs8', format: 'der' })
+    const copy = () => subtle.importKey('pkcs8', der, ALGORITHM, false, ['decrypt'])
+    return await Promise.all(Array.from({ length }, copy))
+  } catch (error) {
+    throw new Failure('key', `can't use the private key ${name}: ${reasonOf(error)}`, RIGHT_KEY, error)
+  }
+}
+
+/**
+ * The failure of a key that decrypts nothing.
+ * @param count how many profiles were tried
+ */
+export function wrongKey({ name }: PrivateKey, count: number): Failure {
+  const what = count === 1 ? 'the profile' : `any of ${count} profiles`
+  return new Failure('key', `the key ${name} does not decrypt ${what}`, RIGHT_KEY)
 }

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
-import { parseStored } from '../profile/stored.ts'
+import { parseStored } from '../profile/check.ts'
 import * as store from '../store/directory.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 
@@ -76,7 +76,7 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   await store.settle(move.source, messages)
   const listing = store.look(move.source)
   // After the look: what came by an order that is closed by now is written by nobody any more.
-  await store.finishStick(move.source, messages)
+  if (store.isOnFat(move.source)) await store.finishStick(move.source, messages)
   // What is put aside there may come home.
   const { unused, used, held } = store.look(move.target)
   const there = new Set([...unused, ...used, ...held.map(({ name }) => name)].map(store.iccidOf))

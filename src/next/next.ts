@@ -1,7 +1,7 @@
 /** Hands profiles out: claims them, flushes, writes the receipt, and prints. What is used and can't be printed is named. */
 import { normalize, resolve } from 'node:path'
 import { diskFailure, Failure, ifPossible, reasonOf } from '../failure.ts'
-import { decryptor } from '../key/decrypt.ts'
+import { decryptor } from '../key/private-key.ts'
 import * as store from '../store/directory.ts'
 import type { Taken } from './ready.ts'
 import { Call, type Order } from './take.ts'
@@ -25,7 +25,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
   let what = 'claimed but not printed'
   try {
     store.enter(directory, messages, devices !== undefined)
-    await store.finishStick(directory, messages)
+    if (store.isOnFat(directory)) await store.finishStick(directory, messages)
     const receipt = order.receipt === undefined ? undefined : store.openReceipt(order.receipt, [directory])
     call = new Call(order, await decryptor(key, order.count))
     taken = await call.take()

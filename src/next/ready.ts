@@ -1,13 +1,18 @@
-/** What comes between the hold of a profile and its decision: it is decrypted, checked and encoded, so that only printing can fail later. */
+/** What comes between the hold of a profile and its decision: it is decrypted, checked and encoded, so that only printing can fail later; or skipped. */
 import { Failure, UnusableProfile } from '../failure.ts'
-import { type Decrypt, wrongKey } from '../key/decrypt.ts'
-import type { PrivateKey } from '../key/private-key.ts'
-import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, refuseOutdated } from '../profile/check.ts'
+import { type Decrypt, type PrivateKey, wrongKey } from '../key/private-key.ts'
+import {
+  missingKeys,
+  NRF_REJECTS,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/check.ts'
 import type { HexOptions } from '../profile/hex.ts'
 import { FORMATS, type Format } from '../profile/json.ts'
-import { parseStored } from '../profile/stored.ts'
 import type { Claim } from '../store/directory.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 
 /** What decrypts and encodes. */
 export interface Encoder {
@@ -66,4 +71,52 @@ export function unusable(key: PrivateKey, what: string, error: unknown): unknown
   const outcome = error.fault === 'unreadable' ? 'disk' : 'unusable'
   const hint = 'check its rights, copy it from a backup, or ask the service provider; nothing was claimed'
   return new Failure(outcome, `${what} can't be handed out: ${error.message}`, hint, error)
+}
+
+const MOST_NAMED = 20
+
+/** The files that a call skips, by name, and why. */
+export class Skipped {
+  readonly #key: PrivateKey
+  readonly #found = new Map<string, UnusableProfile>()
+  /** Whether the key has decrypted any profile. */
+  isRightKey = false
+
+  constructor(key: PrivateKey) {
+    this.#key = key
+  }
+
+  get count(): number {
+    return this.#found.size
+  }
+
+  /**
+   * Notes why a file is skipped.
+   * @throws the error itself if it is not about this one file
+   */
+  add(name: string, error: unknown): void {
+    if (!(error instanceof UnusableProfile)) throw error
+    this.#found.set(name, error)
+    if (error.fault === 'unfit') this.isRightKey = true
+  }
+
+  /** Those with this fault. */
+  with(fault: UnusableProfile['fault']): UnusableProfile[] {
+    return [...this.#found.values()].filter((each) => each.fault === fault)
+  }
+
+  /** @throws {Failure} `key` if it has decrypted nothing, and so many were tried */
+  checkKey(least: number): void {
+    const { length } = this.with('locked')
+    if (this.isRightKey || length < least) return
+    // That says it of all of them.
+    this.#found.clear()
+    throw wrongKey(this.#key, length)
+  }
+
+  warn(messages: Pick<Messages, 'warn'>): void {
+    for (const [name, { message }] of [...this.#found].slice(0, MOST_NAMED))
+      messages.warn(`${name} is skipped: ${message}`)
+    if (this.count > MOST_NAMED) messages.warn(`${several(this.count - MOST_NAMED, 'more file')} skipped`)
+  }
 }

@@ -3,11 +3,10 @@
  * missing, decrypt and check it, decide it; and look again for what others were first to take.
  */
 import { errnoOf, Failure } from '../failure.ts'
-import type { Decrypt } from '../key/decrypt.ts'
+import type { Decrypt } from '../key/private-key.ts'
 import { pause } from '../pause.ts'
 import * as store from '../store/directory.ts'
-import { type Encoder, encode, type Taken, unusable } from './ready.ts'
-import { Skipped } from './skipped.ts'
+import { type Encoder, encode, Skipped, type Taken, unusable } from './ready.ts'
 
 /** What a call wants. */
 export interface Order extends Omit<Encoder, 'decrypt'> {

@@ -1,7 +1,6 @@
 /** Reads an answer of the service: the profiles in it, or why there are none, and what it says of the rate limit. */
 import { UnusableProfile } from '../failure.ts'
-import { iccidDigits } from '../profile/iccid.ts'
-import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
+import { iccidDigits, parseJson, type StoredProfile, storedProfile } from '../profile/check.ts'
 import { CallFailure } from './call-failure.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>

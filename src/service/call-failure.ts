@@ -1,6 +1,6 @@
 /** Why a request failed: what happened, and what a person can do about it. */
 import { Failure, type Outcome } from '../failure.ts'
-import type { StoredProfile } from '../profile/stored.ts'
+import type { StoredProfile } from '../profile/check.ts'
 
 /** What is known of a failure beside its words. */
 interface Traits {

@@ -1,11 +1,17 @@
 /** `status -k`: opens unused profiles with the key, and says which a device would accept. */
 import { join } from 'node:path'
 import { type Fault, UnusableProfile } from '../failure.ts'
-import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
-import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, refuseOutdated } from '../profile/check.ts'
+import { type Decrypt, decryptor } from '../key/private-key.ts'
+import {
+  missingKeys,
+  NRF_REJECTS,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/check.ts'
 import { HEX_OPTIONS } from '../profile/hex.ts'
-import { parseStored } from '../profile/stored.ts'
 import { readText } from '../store/directory.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { warnOfEach } from './print.ts'

@@ -1,7 +1,6 @@
 /** One call of `status`. It changes nothing. */
 import { Failure } from '../failure.ts'
-import { wrongKey } from '../key/decrypt.ts'
-import { readKey } from '../key/private-key.ts'
+import { readKey, wrongKey } from '../key/private-key.ts'
 import { copyFailure, identityState } from '../store/directory.ts'
 import { type Progress, printable, several } from '../words.ts'
 import { checkProfiles, isWrongKey } from './check.ts'

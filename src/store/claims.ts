@@ -5,15 +5,17 @@
  * flush a step.
  */
 import { lstatSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { errnoOf, ifPossible, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { parseStored } from '../profile/stored.ts'
+import { parseStored } from '../profile/check.ts'
 import type { Messages } from '../words.ts'
 import { makeRecords } from './devices.ts'
 import * as files from './files.ts'
-import { guarded } from './guard.ts'
+import { canTwoWin, make, makeNew, patiently, removeEmpty } from './files.ts'
 import { listHeld } from './listing.ts'
 import {
+  CLAIMS,
   fieldsOf,
   type Held,
   iccidOf,
@@ -26,6 +28,34 @@ import {
   usedName,
 } from './names.ts'
 import { readUsed } from './state.ts'
+
+/**
+ * Keeps two renames of one unused profile apart where both can succeed: nobody renames a profile whose name somebody else
+ * has among the claims. Elsewhere, a rename itself is exact, and there are no guards.
+ * @param name X
+ * @returns what the action returns; undefined if somebody else has the guard
+ */
+export function guarded<T>(directory: string, name: string, action: () => T): T | undefined {
+  if (!canTwoWin(directory)) return action()
+  const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
+  if (!patiently(() => take(guard))) return undefined
+  try {
+    return action()
+  } finally {
+    // What is left of it is rubbish after an hour.
+    removeEmpty(guard)
+  }
+}
+
+function take(guard: string): boolean {
+  try {
+    return makeNew(guard)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    make(dirname(guard))
+    return makeNew(guard)
+  }
+}
 
 /** A profile that this call holds, or has used. */
 export interface Claim extends Held {

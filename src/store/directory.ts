@@ -8,6 +8,7 @@ export {
   clear,
   commit,
   giveBack,
+  guarded,
   hold,
   letGo,
   perhapsNotPrinted,
@@ -25,7 +26,6 @@ export {
   twinOf,
 } from './devices.ts'
 export { flushDirectory, flushFile, isOnFat, readText, removeAll } from './files.ts'
-export { guarded } from './guard.ts'
 export {
   copyFailure,
   disown,
@@ -55,7 +55,7 @@ export {
   type Waiting,
   waitingIn,
 } from './incoming.ts'
-export { knownIn, type Listing, listHeld, look } from './listing.ts'
+export { knownIn, type Listing, leaveList, listHeld, look, Unused } from './listing.ts'
 export {
   type Held,
   iccidOf,
@@ -72,4 +72,3 @@ export { giveUp, isGivenUp, noteTarget, outgoingIn, removeNote } from './outgoin
 export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
 export { removeRubbish } from './rubbish.ts'
 export { readUsed, refresh, type State, stateOf } from './state.ts'
-export { leaveList, Unused } from './unused.ts'

@@ -6,11 +6,11 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, Failure, ifPossible, reasonOf } from '../failure.ts'
-import type { StoredProfile } from '../profile/stored.ts'
+import type { StoredProfile } from '../profile/check.ts'
 import { type Messages, several } from '../words.ts'
 import * as files from './files.ts'
 import { identityOf } from './identity.ts'
-import { knownIn } from './listing.ts'
+import { dropList, knownIn } from './listing.ts'
 import {
   asideName,
   fieldsOf,
@@ -24,7 +24,6 @@ import {
   usedName,
 } from './names.ts'
 import { arriveOnStick, decideOnStick, isWholeSoon, putAsideOnStick } from './stick.ts'
-import { dropList } from './unused.ts'
 
 /** A profile that comes. By a move, with the tag that holds it in the other directory. */
 export interface Item {
@@ -376,7 +375,6 @@ export function putOrder(directory: string, { id, ...order }: Order): void {
  * @throws {Failure} `no-profiles`
  */
 export async function finishStick(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
-  if (!files.isOnFat(directory)) return
   await finishAnswers(directory, messages)
   if (ordersIn(directory).length === 0) return
   throw new Failure(

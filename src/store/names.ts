@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { sep } from 'node:path'
-import { ICCID } from '../profile/iccid.ts'
+import { ICCID } from '../profile/check.ts'
 
 export const CLAIMS = '.claims'
 export const DEVICES = '.devices'

@@ -7,7 +7,7 @@
 import { lstatSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
-import { parseStored } from '../profile/stored.ts'
+import { parseStored } from '../profile/check.ts'
 import * as files from './files.ts'
 import { knownIn, look } from './listing.ts'
 import { fieldsOf, iccidOf, pathIn } from './names.ts'

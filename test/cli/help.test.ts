@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all.ts'
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts'
 import { helpOn, tablesOf } from '../../src/cli/help.ts'
 import { Report } from '../../src/cli/report.ts'
+import { EXIT_CODES } from '../../src/failure.ts'
 import { lines } from '../support/promises.ts'
 
 const context = { commands: COMMANDS, version: '1.2.3', report: new Report(() => {}), env: {} }

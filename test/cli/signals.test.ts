@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { onInterrupt } from '../../src/cli/signals.ts'
+import { onInterrupt } from '../../src/cli/streams.ts'
 
 const NEVER_MS = 1_000_000
 let interrupt: ReturnType<typeof onInterrupt> | undefined

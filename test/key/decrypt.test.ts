@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, inject, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { decryptor, wrongKey } from '../../src/key/decrypt.ts'
+import { decryptor, wrongKey } from '../../src/key/private-key.ts'
 import { encrypt, plainProfile } from '../support/profiles.ts'
 
 const { privateKey, publicKey } = inject('keys')

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { iccidDigits } from '../../src/profile/iccid.ts'
-import { isBase64, parseStored, storedProfile } from '../../src/profile/stored.ts'
+import { iccidDigits, isBase64, parseStored, storedProfile } from '../../src/profile/check.ts'
 import { iccid as nth } from '../support/profiles.ts'
 
 const iccid = nth(1)

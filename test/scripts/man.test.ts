@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { manPage } from '../../scripts/manual/man.ts'
 import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
 import { commands } from '../../scripts/manual/table.ts'
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts'
+import { EXIT_CODES } from '../../src/failure.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasPosix, hasProgram } from '../support/system.ts'
 

@@ -41,29 +41,30 @@ const FORBIDDEN = pairs({
   'src/main.ts': './next/next.ts',
   'src/cli/report.ts': '../service/client.ts ../store/claims.ts',
   'src/cli/help.ts': 'node:crypto',
-  'src/fetch/fetch.ts': '../cli/report.ts ../next/next.ts undici ../move/move.ts ../key/decrypt.ts node:fs',
+  'src/fetch/fetch.ts':
+    '../cli/report.ts ../next/next.ts undici ../move/move.ts ../key/private-key.ts node:fs',
   'src/next/take.ts': '../store/claims.ts ../move/move.ts ../cli/report.ts ../service/client.ts',
   'src/station/station.ts': '../store/devices.ts ../fetch/fetch.ts ../status/status.ts',
-  'src/move/move.ts': '../cli/report.ts ../next/next.ts ../key/decrypt.ts ../restore/restore.ts',
+  'src/move/move.ts': '../cli/report.ts ../next/next.ts ../key/private-key.ts ../restore/restore.ts',
   'src/restore/restore.ts': '../store/receipts.ts ../status/status.ts node:fs',
   'src/status/status.ts': '../move/move.ts ../next/next.ts ../cli/report.ts ../service/client.ts',
-  'src/service/client.ts': '../store/directory.ts node:fs ../key/decrypt.ts',
+  'src/service/client.ts': '../store/directory.ts node:fs ../key/private-key.ts',
   'src/store/claims.ts':
-    '../service/client.ts undici/lib/api/index.js ../key/decrypt.ts ../cli/exit-codes.ts',
-  'src/profile/hex.ts': '../store/directory.ts ../key/decrypt.ts ../cli/report.ts node:fs',
-  'src/key/decrypt.ts': '../store/directory.ts ../profile/hex.ts',
+    '../service/client.ts undici/lib/api/index.js ../key/private-key.ts ../cli/report.ts',
+  'src/profile/hex.ts': '../store/directory.ts ../key/private-key.ts ../cli/report.ts node:fs',
+  'src/key/private-key.ts': '../store/directory.ts ../profile/hex.ts',
 })
 
 const ALLOWED = pairs({
   'src/main.ts': './cli/run.ts',
   'src/cli/commands/next-command.ts': '../../next/next.ts ../../key/private-key.ts',
   'src/fetch/fetch.ts': '../service/client.ts ../store/directory.ts',
-  'src/next/take.ts': '../store/directory.ts ../profile/iccid.ts',
+  'src/next/take.ts': '../store/directory.ts ../profile/check.ts',
   'src/station/station.ts': '../store/directory.ts ../next/next.ts',
   'src/move/move.ts': '../store/directory.ts',
-  'src/status/status.ts': '../key/decrypt.ts ../profile/check.ts',
-  'src/service/client.ts': 'undici ../profile/stored.ts',
-  'src/store/claims.ts': '../profile/iccid.ts node:fs',
+  'src/status/status.ts': '../key/private-key.ts ../profile/check.ts',
+  'src/service/client.ts': 'undici ../profile/check.ts',
+  'src/store/claims.ts': '../profile/check.ts node:fs',
 })
 
 const shown = ([path, specifier]: readonly [string, string]) => `${path} <- ${specifier}`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hiding } from '../../src/secret.ts'
 import { type Answer, cacheFailure, profilesIn, readAnswer } from '../../src/service/answer.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
+import { hiding } from '../../src/words.ts'
 import { iccid } from '../support/profiles.ts'
 
 const KEY = 'softsim-key-c0ffee'

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { guarded } from '../../src/store/claims.ts'
 import {
   decide,
   exists,
@@ -13,7 +14,6 @@ import {
   rename,
   write,
 } from '../../src/store/files.ts'
-import { guarded } from '../../src/store/guard.ts'
 import { lot, X } from '../support/lot.ts'
 
 const systemError = (code: string) => Object.assign(new Error(code), { code })

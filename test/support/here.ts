@@ -1,7 +1,7 @@
 /** Commands in the process of the tests, where one of their own makes no difference: it takes seven times as long. */
-import { exitCode } from '../../src/cli/exit-codes.ts'
+
 import { Report } from '../../src/cli/report.ts'
-import { Failure } from '../../src/failure.ts'
+import { exitCode, Failure } from '../../src/failure.ts'
 import { fetchProfiles } from '../../src/fetch/fetch.ts'
 import type { Level } from '../../src/words.ts'
 

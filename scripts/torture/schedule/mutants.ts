@@ -63,7 +63,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     law: 'a claim is guarded, where two can win',
-    file: 'store/guard.ts',
+    file: 'store/claims.ts',
     text: '  if (!canTwoWin(directory)) return action()\n',
     by: '  return action()\n',
     families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],

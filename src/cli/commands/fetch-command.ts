@@ -1,8 +1,8 @@
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
-import { onInterrupt } from '../signals.ts'
+import { onInterrupt } from '../streams.ts'
+import * as value from './base.ts'
 import { BaseCommand, single, startThreads } from './base.ts'
-import * as value from './values.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000

@@ -1,9 +1,9 @@
 import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
-import { onInterrupt } from '../signals.ts'
+import { onInterrupt } from '../streams.ts'
+import * as value from './base.ts'
 import { BaseCommand, receiptOption, single, startThreads } from './base.ts'
-import * as value from './values.ts'
 
 const STOPPING =
   'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'

@@ -3,8 +3,8 @@ import { Failure, UsageError } from '../../failure.ts'
 import { readKey } from '../../key/private-key.ts'
 import { type HandedOut, handOut } from '../../next/next.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
-import { onInterrupt } from '../signals.ts'
-import { isOnScreen, isOutputClosed, writeLines } from '../streams.ts'
+import { isOnScreen, isOutputClosed, onInterrupt, writeLines } from '../streams.ts'
+import * as value from './base.ts'
 import {
   BaseCommand,
   directoryOption,
@@ -14,7 +14,6 @@ import {
   single,
   startThreads,
 } from './base.ts'
-import * as value from './values.ts'
 
 const SLOW =
   'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'

@@ -1,8 +1,8 @@
 import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
+import * as value from './base.ts'
 import { BaseCommand, repeated, single } from './base.ts'
-import * as value from './values.ts'
 
 const EXAMPLE = 'for example: softsim restore -i profiles --receipts receipts'
 

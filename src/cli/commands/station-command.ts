@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { UsageError } from '../../failure.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { writeStandardError } from '../streams.ts'
+import * as value from './base.ts'
 import {
   BaseCommand,
   directoryOption,
@@ -12,7 +13,6 @@ import {
   single,
   startThreads,
 } from './base.ts'
-import * as value from './values.ts'
 
 const isWindows = process.platform === 'win32'
 

@@ -2,8 +2,8 @@ import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
 import { serialNumber } from '../serial-number.ts'
+import * as value from './base.ts'
 import { BaseCommand, directoryOption, repeated, single, variableOf } from './base.ts'
-import * as value from './values.ts'
 
 const SEE = 'see softsim help status'
 
