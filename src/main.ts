@@ -1,3 +1,4 @@
+/** Runs the command line, and ends the process with its exit code. */
 import { crash, run } from './cli/run.ts'
 import { exitCode } from './failure.ts'
 

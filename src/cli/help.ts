@@ -1,7 +1,7 @@
 /** The help, made from the commands' own tables. */
 import { Cli } from 'clipanion'
 import { EXIT_CODES, UsageError } from '../failure.ts'
-import type { CommandClass, Context } from './commands/base.ts'
+import type { CommandClass, Context } from './commands/options.ts'
 
 const WIDTH = 80
 

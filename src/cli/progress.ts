@@ -1,3 +1,4 @@
+/** The line on a terminal that shows how far a long call is. */
 import { type Progress, printable } from '../words.ts'
 import type { Report } from './report.ts'
 import { isTerminal, print } from './streams.ts'

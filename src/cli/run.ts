@@ -1,8 +1,8 @@
 /** Runs one command, from its words to its exit code. */
 import { Cli } from 'clipanion'
 import { diskFailure, exitCode, Failure, UsageError } from '../failure.ts'
-import { BaseCommand, type CommandClass, type Context, nameLike, variableOf } from './commands/base.ts'
 import { NextCommand } from './commands/next-command.ts'
+import { BaseCommand, type CommandClass, type Context, nameLike, variableOf } from './commands/options.ts'
 import { Report } from './report.ts'
 import { isTerminal, isWritePending, print } from './streams.ts'
 

@@ -1,4 +1,4 @@
-/** Reads an answer of the service: the profiles in it, or why there are none, and what it says of the rate limit. */
+/** Reads an answer of the service: the profiles in it, or why there are none, and its rate limit and pause (`Retry-After`). */
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits, parseJson, type StoredProfile, storedProfile } from '../profile/check.ts'
 import { CallFailure } from './call-failure.ts'

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import type { Answer, Limits, Verdict } from './answer.ts'
+import type { Answer, Limits, Verdict } from './verdict.ts'
 
 const isWindows = process.platform === 'win32'
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reasonOf } from '../failure.ts'
-import type { Answer, Limits, Verdict } from './answer.ts'
+import type { Answer, Limits, Verdict } from './verdict.ts'
 
 const isWindows = process.platform === 'win32'
 

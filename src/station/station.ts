@@ -5,13 +5,13 @@ import { PassphraseFailure, readKey } from '../key/private-key.ts'
 import { type HandedOut, handOut } from '../next/next.ts'
 import { HEX_OPTIONS } from '../profile/hex.ts'
 import * as store from '../store/directory.ts'
-import { Answer, type Verdict } from './answer.ts'
 import { EndOfShift, Keyboard } from './ask.ts'
 import { ELSEWHERE, noteMissed, type Slot, scanPanel } from './panel.ts'
 import { openPort, type Port, talk } from './port.ts'
 import { runProgram } from './program.ts'
 import { banner, endLine, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
+import { Answer, type Verdict } from './verdict.ts'
 
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']

@@ -1,12 +1,11 @@
 /** How many profiles of a directory are where, and what a person should know of them. */
-import { join } from 'node:path'
 import {
   claimOf,
   type Held,
   type Listing,
   look,
+  outgoingIn,
   perhapsNotPrinted,
-  readText,
   type Waiting,
   waitingIn,
 } from '../store/directory.ts'
@@ -105,7 +104,7 @@ export const oddNames = ({ others }: Pick<Listing, 'others'>): string[] =>
 
 /** Where a move goes, as it is noted for a person. */
 export const targetOf = (directory: string, move: string) =>
-  readText(join(directory, '.outgoing', move)) ?? 'an unknown directory'
+  outgoingIn(directory).find(({ id }) => id === move)?.to ?? 'an unknown directory'
 
 /** A call was killed after its claim, and perhaps before it printed: the name that held the profile is still there. */
 export function warnOfNotPrinted(directory: string, held: readonly Held[], messages: Messages): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all.ts'
-import type { BaseCommand, Context } from '../../src/cli/commands/base.ts'
+import type { BaseCommand, Context } from '../../src/cli/commands/options.ts'
 import { Report } from '../../src/cli/report.ts'
 import { parse } from '../../src/cli/run.ts'
 import { UsageError } from '../../src/failure.ts'

@@ -1,3 +1,4 @@
+/** All commands: the table that the parser, the help, the man page and the completions are made from. */
 import { FetchCommand } from './fetch-command.ts'
 import { HelpCommand, VersionCommand } from './help-command.ts'
 import { MoveCommand } from './move-command.ts'

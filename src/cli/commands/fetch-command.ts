@@ -1,8 +1,9 @@
+/** `softsim fetch`: its options, the API key, and how long Ctrl-C waits for open requests. */
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
 import { onInterrupt } from '../streams.ts'
-import * as value from './base.ts'
-import { BaseCommand, single, startThreads } from './base.ts'
+import * as value from './options.ts'
+import { BaseCommand, single, startThreads } from './options.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000

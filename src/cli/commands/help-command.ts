@@ -1,7 +1,8 @@
+/** `softsim help` and `softsim version`. */
 import { Option } from 'clipanion'
 import { helpOn } from '../help.ts'
 import { print } from '../streams.ts'
-import { BaseCommand } from './base.ts'
+import { BaseCommand } from './options.ts'
 
 export class HelpCommand extends BaseCommand {
   static override paths = [['help'], ['-h'], ['--help']]

@@ -1,9 +1,10 @@
+/** `softsim move`: its options, and which may not go together. */
 import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
 import { onInterrupt } from '../streams.ts'
-import * as value from './base.ts'
-import { BaseCommand, receiptOption, single, startThreads } from './base.ts'
+import * as value from './options.ts'
+import { BaseCommand, receiptOption, single, startThreads } from './options.ts'
 
 const STOPPING =
   'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'

@@ -1,10 +1,11 @@
+/** `softsim next`: its options, and which may not go together. */
 import { Option } from 'clipanion'
 import { Failure, UsageError } from '../../failure.ts'
 import { readKey } from '../../key/private-key.ts'
 import { type HandedOut, handOut } from '../../next/next.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { isOnScreen, isOutputClosed, onInterrupt, writeLines } from '../streams.ts'
-import * as value from './base.ts'
+import * as value from './options.ts'
 import {
   BaseCommand,
   directoryOption,
@@ -13,7 +14,7 @@ import {
   repeated,
   single,
   startThreads,
-} from './base.ts'
+} from './options.ts'
 
 const SLOW =
   'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'

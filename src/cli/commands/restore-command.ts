@@ -1,8 +1,9 @@
+/** `softsim restore`: its options, and which may not go together. */
 import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
-import * as value from './base.ts'
-import { BaseCommand, repeated, single } from './base.ts'
+import * as value from './options.ts'
+import { BaseCommand, repeated, single } from './options.ts'
 
 const EXAMPLE = 'for example: softsim restore -i profiles --receipts receipts'
 

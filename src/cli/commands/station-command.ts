@@ -1,9 +1,10 @@
+/** `softsim station`: its options and their defaults, such as the timeout of a device. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { UsageError } from '../../failure.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { writeStandardError } from '../streams.ts'
-import * as value from './base.ts'
+import * as value from './options.ts'
 import {
   BaseCommand,
   directoryOption,
@@ -12,7 +13,7 @@ import {
   repeated,
   single,
   startThreads,
-} from './base.ts'
+} from './options.ts'
 
 const isWindows = process.platform === 'win32'
 

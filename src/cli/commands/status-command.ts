@@ -1,9 +1,10 @@
+/** `softsim status`: its options, and which may not go together. */
 import { Option } from 'clipanion'
 import { UsageError } from '../../failure.ts'
 import { withProgress } from '../progress.ts'
 import { serialNumber } from '../serial-number.ts'
-import * as value from './base.ts'
-import { BaseCommand, directoryOption, repeated, single, variableOf } from './base.ts'
+import * as value from './options.ts'
+import { BaseCommand, directoryOption, repeated, single, variableOf } from './options.ts'
 
 const SEE = 'see softsim help status'
 
