@@ -101,9 +101,10 @@ export class Keyboard {
       if (this.#typed !== '' && this.#asked?.isSecret === false) this.#show('\b \b')
       this.#typed = this.#typed.slice(0, -1)
     } else if (character === STX) this.#typed = STX
-    else if (character >= ' ') {
+    else {
+      // Also what can't be shown, such as a tab: a label without it would be another one.
       this.#typed += character
-      if (this.#asked?.isSecret === false) this.#show(character)
+      if (this.#asked?.isSecret === false && character >= ' ') this.#show(character)
     }
   }
 

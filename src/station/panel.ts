@@ -60,14 +60,14 @@ type Scan = Slot | 'skip' | 'back' | 'again'
 async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promise<Scan> {
   const { ports, size, keyboard, say } = shift
   const place = `device ${number} of ${size}${ports.length > 0 ? `, at ${ports[number - 1]}` : ''}`
-  const which = size === 1 ? 'the device (or exit)' : `${place} (or skip, back, exit)`
+  const which = size === 1 ? 'the device (or exit)' : `${place} (or skip if it is empty, back, exit)`
   const answer = await keyboard.ask(`Serial number of ${which}: `)
   const word = answer.toLowerCase()
   if (size > 1 && (word === 'skip' || (word === 'back' && keyboard.isTerminal))) return word
   try {
     if (answer === '') throw new UsageError('Nothing was read', 'scan again; is the label blank?')
     if (WORDS.includes(word))
-      throw new UsageError(`${answer} is no serial number`, 'to end the shift, type exit')
+      throw new UsageError(`${answer} is no serial number`, 'scan a device, or type exit')
     const device = shift.serialOf(answer)
     const other = panel.find((each) => each.device === device || isTwin(each.device, device))
     if (other !== undefined)
@@ -92,8 +92,8 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
     if (isElsewhere(shift, device)) return 'again'
     const twin = twinOf(directory, device)
     if (twin === undefined) return slot
-    const isNew = await confirm(shift, `${device} and ${twin}: another device? Type yes, or no: `)
-    return isNew ? { ...slot, isNew } : 'again'
+    const question = `${device} and ${twin}: another device? Type yes if it is, or no to scan ${twin}: `
+    return (await confirm(shift, question)) ? { ...slot, isNew: true } : 'again'
   }
   const last = resultsOf(directory, device).at(-1)
   const when = last && `${last.station} on ${minuteOf(last.time)}`

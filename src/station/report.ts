@@ -24,11 +24,9 @@ export function* banner({ directory, keyPath, receipt, ports, program, size, bau
 }
 
 /** How many profiles are left. Other stations take some, too. */
-export function stockLine({ directory, size, lowStock }: Settings): string {
+export function stockLine({ directory, lowStock }: Settings): string {
   const left = look(directory).unused.length
-  const skip = left < size && size > 1 ? ', or type skip for slots that get none' : ''
-  if (left > lowStock && skip === '') return `Profiles left: ${left}`
-  return `WARNING: profiles left: ${left}. Fetch more${skip}.`
+  return left > lowStock ? `Profiles left: ${left}` : `WARNING: profiles left: ${left}. Fetch more.`
 }
 
 /** What became of the devices of a shift. */

@@ -67,17 +67,19 @@ async function work(shift: Shift): Promise<void> {
   try {
     while (!stop.aborted) {
       say(stockLine(shift))
-      await programPanel(shift, await scanPanel(shift))
+      const panel = await scanPanel(shift)
+      await programPanel(shift, panel)
+      const open = panel.filter(({ device }) => !devices.get(device)).map(({ number }) => number)
+      if (shift.size > 1 && open.length > 0) say(`Not passed: slot ${open.join(', ')}`)
     }
   } catch (error) {
     if (!(error instanceof EndOfShift)) throw error
   } finally {
-    // What has failed here may have passed elsewhere since.
+    // What has failed here may have passed elsewhere since, and the other way round.
     ifPossible(() => {
-      for (const device of devices.keys()) {
-        const last = store.resultsOf(shift.directory, device).at(-1)
-        if (last !== undefined) devices.set(device, last.result === 'pass')
-      }
+      for (const [device, hasPassed] of devices)
+        if (hasPassed !== undefined)
+          devices.set(device, store.resultsOf(shift.directory, device).at(-1)?.result === 'pass')
     })
     say(endLine(shift))
   }

@@ -94,7 +94,11 @@ function writing(path: string, action: () => void): void {
 
 function append(path: string, receipts: readonly Receipt[]): void {
   const lines = receipts.map(({ time, station, iccid, device, directory, ...rest }) =>
-    JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }),
+    // What a device says may not be UTF-8; in a receipt, the sign for that stands for a letter that an editor has lost.
+    JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }).replaceAll(
+      '\ufffd',
+      '?',
+    ),
   )
   // A part of a line was left by a call that was killed, or whose disk was full or lost its power: it printed nothing.
   const end = readPart(path, Math.max(0, statSync(path).size - 1), 1).toString()

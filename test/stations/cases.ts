@@ -170,7 +170,7 @@ const START: Case[] = [
 const NOT_SERIAL: [text: string, why: string][] = [
   ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word): [string, string] => [
     word,
-    '. Nothing was programmed: to end the shift, type exit',
+    '. Nothing was programmed: scan a device, or type exit',
   ]),
   ['NOREAD', ': the scanner has read nothing. Nothing was programmed: '],
   ['SN-2,SN-3', ': a list of serial numbers. Nothing was programmed: '],
@@ -181,10 +181,11 @@ const NOT_SERIAL: [text: string, why: string][] = [
 const SERIALS: Case[] = [
   scans(
     'what is no serial number programs nothing, and the same device is asked for again',
-    ['', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
+    ['', 'SN-2\tSN-3', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
     {
       says: [
         'Nothing was read',
+        'the serial number has a character in it that is not printable',
         ...NOT_SERIAL.map(([text, why]) => `${text} is no serial number${why}`),
         ...ok('SN-1'),
         'End of the shift: 1 device passed',
@@ -211,7 +212,7 @@ const SERIALS: Case[] = [
   ),
   scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'SN-A', 'yes'], {
     says: [
-      'sn-a and SN-a: another device? Type yes, or no: ',
+      'sn-a and SN-a: another device? Type yes if it is, or no to scan SN-a: ',
       'SN-A and SN-a: another device?',
       ...ok('SN-A'),
     ],
@@ -219,6 +220,10 @@ const SERIALS: Case[] = [
   }),
   scans('two spellings in a panel', ['00042', '42', 'SN-2'], {
     ...{ options: PANEL, says: ['Device 00042 is in this panel already.'], given: '00042 1, SN-2 2' },
+  }),
+  scans('the slots of a panel that have not passed are named', ['SN-1', 'SN-2', 'SN-3'], {
+    ...{ first: put('fail-SN-2'), options: ['--panel', '3'], code: 8 },
+    says: ['Not passed: slot 2', 'Serial number'],
   }),
   scans(
     'a panel with a twin of a known device, which is another one',
@@ -229,10 +234,26 @@ const SERIALS: Case[] = [
   ),
 ]
 
+const SAYS_LATIN1 = (place: Place) =>
+  writeFileSync(place.path('says-SN-1'), Buffer.from('gepr\xfcft\n', 'latin1'))
+
 const PASSED =
   'Device SN-1 has passed, at * on 20*-*-* *:*. Is it this device? Type yes to program it again, or no to leave it: '
 
 const SHIFT: Case[] = [
+  scans('a program that does not write UTF-8: the next shift reads the receipts', ['SN-1'], {
+    first: SAYS_LATIN1,
+    again: { typed: ['SN-2'], says: ok('SN-2') },
+  }),
+  scans('a device that is to be programmed again, and is not, has not passed', ['SN-1', 'SN-2'], {
+    options: PANEL,
+    again: {
+      options: PANEL,
+      typed: ['SN-1', 'yes'],
+      says: ['0 devices passed; not programmed: SN-1'],
+      code: 8,
+    },
+  }),
   scans('one device after another, and few profiles are left', ['SN-1', 'SN-2'], {
     options: ['--low-stock', '4'],
     says: [
@@ -320,7 +341,11 @@ const SHIFT: Case[] = [
   ),
   scans('a wrong scan in a panel is taken back', ['back', 'SN-1', 'SN-9', 'back', 'SN-2', 'SN-3'], {
     options: ['--panel', '3'],
-    says: ['device 3 of 3 (or skip, back, exit)', 'device 2 of 3 (', 'End of the shift: 3 devices passed'],
+    says: [
+      'device 3 of 3 (or skip if it is empty, back, exit)',
+      'device 2 of 3 (',
+      'End of the shift: 3 devices passed',
+    ],
     programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
   }),
   scans('an empty panel; a device twice in a panel', ['skip', 'skip', 'SN-1', 'SN-1', 'SN-2'], {
@@ -337,7 +362,7 @@ const SHIFT: Case[] = [
   scans('fewer profiles than devices: nothing is claimed, and the shift goes on', ['SN-1', 'SN-2', 'SN-3'], {
     ...{ stock: 2, options: ['--panel', '3'], code: 8, given: '', results: '' },
     says: [
-      'WARNING: profiles left: 2. Fetch more, or type skip for slots that get none.',
+      'WARNING: profiles left: 2. Fetch more.',
       'softsim: warning: ',
       'devices that have a profile can be programmed',
       '0 devices passed; not programmed: SN-1, SN-2, SN-3',
