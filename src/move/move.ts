@@ -47,6 +47,8 @@ export async function moveProfiles(move: Move): Promise<void> {
     // A source that was restored has another identity than its orders.
     const all = store.identitiesOf(source)
     const open = store.ordersIn(target).flatMap((order) => (all.includes(order.source) ? order.id : []))
+    // What is on its way into a stick may have no contents there.
+    if (!move.isBack && store.isOnFat(source)) await store.finishStick(source, messages)
     let moved = 0
     for (const id of new Set([...open, ...inTransit])) moved += await finish(move, id, receipt)
     if (open.length > 0) {
@@ -190,7 +192,7 @@ async function giveHeld(
     if (!known.has(name)) store.guarded(source, name, () => store.hold(places))
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
-  store.flushDirectory(source)
+  store.flushNames(source)
   const texts = new Map<string, string>()
   const items = heldBy(source, id).filter((held) => {
     const text = usableText(source, held, messages)
@@ -238,7 +240,7 @@ async function forget(source: string, id: string, come: store.Given['items'] = [
   if (store.isOnFat(source))
     store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   store.removeAll(places.map(({ held }) => held))
-  store.flushDirectory(source)
+  store.flushNames(source)
   // A removal may have failed because the source was away for a moment: what has come never goes back.
   const tags = new Set(come.map(({ tag }) => tag))
   for (const held of heldBy(source, id)) if (!tags.has(held.tag)) store.letGo(source, held)

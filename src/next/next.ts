@@ -34,6 +34,8 @@ export async function handOut(order: Order, print: Print): Promise<void> {
     what = 'claimed and may have been printed'
     await print(taken)
   } catch (error) {
+    // What withholds a profile may be an hour old.
+    cleanUp(call, directory, messages)
     const used = taken.length > 0 ? taken : (call?.used ?? [])
     throw used.length > 0
       ? undelivered(what, used, order, error)
@@ -47,7 +49,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
 function flushAgain(taken: readonly Taken[], directory: string): void {
   const again = taken.filter(({ isAgain }) => isAgain)
   // In this order: on btrfs, the flush of a file brings its name, and no other one.
-  if (again.length > 0) store.flushDirectory(directory)
+  if (again.length > 0) store.flushNames(directory)
   for (const { places } of again) store.flushFile(places.used)
 }
 
@@ -61,16 +63,19 @@ const receiptsOf = (taken: readonly Taken[], directory: string): store.Receipt[]
   }))
 }
 
-function tellOf(taken: readonly Taken[], { unused }: Call, { directory, messages }: Order): void {
+function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Order): void {
   for (const { iccid, device, places, cautions } of taken) {
     for (const caution of cautions) messages.warn(caution)
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${normalize(places.used)}`)
   }
-  // The profiles are out.
-  ifPossible(() => {
-    if (unused.listing !== undefined) store.removeRubbish(directory, unused.listing, messages)
-  })
+  cleanUp(call, directory, messages)
+}
+
+/** Whatever it meets: the profiles are out, or something else has failed. */
+function cleanUp(call: Call | undefined, directory: string, messages: Order['messages']): void {
+  const listing = call?.unused.listing
+  if (listing !== undefined) ifPossible(() => store.removeRubbish(directory, listing, messages))
 }
 
 /** Names the profiles that are used, and of which nothing may be used that was printed. */

@@ -26,7 +26,7 @@ interface Plan {
   readonly aside: string[]
   readonly used: (store.By & { readonly name: string })[]
   /** For devices that have no record. */
-  readonly records: store.DeviceRecord[]
+  readonly records: (store.DeviceRecord & { isNew: true })[]
   /** For a person: what becomes of profiles, or what contradicts what is said of them. */
   readonly lines: Record<'used' | 'aside' | 'missing' | 'two devices' | 'two profiles', string[]>
 }
@@ -152,7 +152,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     }
     if (device === undefined || recorded.has(device)) continue
     recorded.add(device)
-    plan.records.push({ device, iccid })
+    plan.records.push({ device, iccid, isNew: true })
   }
   for (const [device, profiles] of Map.groupBy(all, (each) => each.device))
     if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))

@@ -58,21 +58,16 @@ function take(guard: string): boolean {
 }
 
 /** A profile that this call holds, or has used. */
-export interface Claim extends Held {
+export interface Claim extends Held, Pick<Used, 'device' | 'isNew'> {
   /** The digits, without a filler. */
   readonly iccid: string
   /** What its unused file says. */
   readonly stored: string
-  readonly device: string | undefined
   readonly places: Places
 }
 
-/** Who claims, when (RFC 3339), and for which device. */
-export interface By {
-  readonly station: string
-  readonly claimed: string
-  readonly device?: string | undefined
-}
+/** Who claims, when, and for which device. */
+export type By = Pick<Used, 'station' | 'claimed' | 'device' | 'isNew'>
 
 /**
  * So long a call may need between two steps. To take a slower one for killed does no harm. A client of Windows may remember
@@ -117,7 +112,8 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
     } finally {
       if (!isHeld) files.remove(places.draft)
     }
-    return isHeld ? { name, tag, iccid: iccidOf(name) ?? '', stored, device: by.device, places } : undefined
+    const { device, isNew } = by
+    return isHeld ? { name, tag, iccid: iccidOf(name) ?? '', stored, device, isNew, places } : undefined
   })
 }
 
@@ -136,7 +132,7 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
     files.rename(each.places.decision, each.places.used)
     used.push(each)
   }
-  if (recorded.length > 0) files.flushDirectory(directory)
+  if (recorded.length > 0) files.flushNames(directory)
   // Somebody else may have finished it, and then it says the same.
   const lost = recorded.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
   for (const each of lost) used.splice(used.indexOf(each), 1)
@@ -217,15 +213,15 @@ export function letGo(directory: string, each: Held): void {
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */
 async function finish(directory: string, held: Held, text: string): Promise<boolean> {
   const places = placesOf(directory, held)
-  const { device } = parseUsed(text) ?? {}
-  const own = await makeRecords(directory, [{ device, iccid: iccidOf(held.name) ?? '' }])
+  const { device, isNew } = parseUsed(text) ?? {}
+  const own = await makeRecords(directory, [{ device, isNew, iccid: iccidOf(held.name) ?? '' }])
   if (own.length === 0) {
     files.remove(places.decision)
     letGo(directory, held)
     return false
   }
   files.rename(places.decision, places.used)
-  files.flushDirectory(directory)
+  files.flushNames(directory)
   return true
 }
 

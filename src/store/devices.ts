@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import * as files from './files.ts'
 import { copyFailure } from './identity.ts'
-import { DEVICES, fieldsOf, newTag } from './names.ts'
+import { DEVICES, fieldsOf, newTag, type Used } from './names.ts'
 
 export interface DeviceRecord {
   readonly device: string
@@ -28,7 +28,7 @@ export interface Result {
 }
 
 /** Spellings of one serial number that people and scanners mix up: case, Unicode form, leading zeros. */
-const folded = (device: string): string =>
+export const folded = (device: string): string =>
   device
     .normalize('NFKC')
     .toLowerCase()
@@ -49,6 +49,9 @@ const isIccid = (name: string): boolean => /^\d+$/.test(name)
 interface Found extends DeviceRecord {
   readonly place: string
 }
+
+/** What is to be recorded. Without a device, nothing is. */
+type Wanted = Pick<Used, 'iccid' | 'device' | 'isNew'>
 
 function recordAt(place: string, names = files.namesIn(place)): Found | undefined {
   const iccid = names.find(isIccid)
@@ -75,18 +78,17 @@ export function twinOf(directory: string, device: string): string | undefined {
 
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
- * @param all without a device, nothing is recorded
  * @param isDecided decides the claim of one, when all that can fail before is done
  * @returns those that are decided, and that no other profile of their devices is in the way of
  */
-export async function makeRecords<E extends { device?: string | undefined; iccid: string }>(
+export async function makeRecords<E extends Wanted>(
   directory: string,
   all: readonly E[],
   isDecided: (each: E) => boolean = () => true,
 ): Promise<E[]> {
   const place = () => join(directory, DEVICES, `~${newTag()}`)
   const drafts = all.flatMap((own) =>
-    own.device === undefined ? [] : { own, device: own.device, iccid: own.iccid, place: place() },
+    own.device === undefined ? [] : { own, ...own, device: own.device, place: place() },
   )
   if (drafts.length === 0) return all.filter(isDecided)
   files.make(join(directory, DEVICES))
@@ -107,13 +109,13 @@ export async function makeRecords<E extends { device?: string | undefined; iccid
 
 const fileOf = ({ place, iccid }: Found): string => join(place, iccid)
 
-/** The record of a device, which is this draft if there was none. */
-function decide(directory: string, draft: Found): Found {
-  const { device, iccid } = draft
+/** The record of a device, which is this draft if there was none; that of a device of another spelling, if it may be the same. */
+function decide(directory: string, draft: Found & Wanted): Found {
+  const { device, iccid, isNew } = draft
   for (const place of placesOf(directory, device)) {
     if (recordAt(place) === undefined) files.decide(draft.place, place, iccid, isIccid)
     const record = recordAt(place)
-    if (record?.device !== device) continue
+    if (record === undefined || (isNew && record.device !== device)) continue
     if (files.exists(draft.place)) files.drop(draft.place, iccid)
     return record
   }

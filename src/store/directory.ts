@@ -17,6 +17,7 @@ export {
 export {
   addResult,
   type DeviceRecord,
+  folded,
   isTwin,
   makeRecords,
   type Result,
@@ -25,7 +26,7 @@ export {
   resultsOf,
   twinOf,
 } from './devices.ts'
-export { flushDirectory, flushFile, isOnFat, readText, removeAll } from './files.ts'
+export { flushDirectory, flushFile, flushNames, isOnFat, readText, removeAll } from './files.ts'
 export {
   copyFailure,
   disown,

@@ -23,6 +23,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf, ifPossible, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
+import { newTag } from './names.ts'
 
 const IS_WINDOWS = process.platform === 'win32'
 
@@ -308,6 +309,26 @@ export function flushDirectory(path: string): void {
   flushAndClose(patiently(() => openSync(path, 'r')))
   // Linux keeps the first names of a new directory on FAT with the changes of the directory above.
   if (isOnFat(path)) flushAndClose(openSync(join(path, '..'), 'r'))
+}
+
+/** Makes a file, and removes it at the end. */
+export function withScratch<T>(directory: string, action: (path: string) => T): T {
+  const path = join(directory, `.~${newTag()}`)
+  write(path, '')
+  try {
+    return action(path)
+  } finally {
+    remove(path)
+  }
+}
+
+/**
+ * The same where no directory can be flushed: Windows and servers of SMB write changes of names to a log, which is on the
+ * disk up to a new file that is flushed.
+ */
+export function flushNames(directory: string): void {
+  if (canTwoWin(directory)) withScratch(directory, flushFile)
+  flushDirectory(directory)
 }
 
 /** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */

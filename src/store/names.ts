@@ -102,6 +102,8 @@ export interface Used {
   readonly station?: string | undefined
   readonly claimed?: string | undefined
   readonly device?: string | undefined
+  /** Whether somebody says that it is another device than one whose serial number has another spelling. */
+  readonly isNew?: boolean | undefined
   /** The tag of the claim. */
   readonly claim?: string | undefined
 }
@@ -110,16 +112,11 @@ const textOr = (value: unknown): string | undefined => (typeof value === 'string
 
 /** @returns undefined if it is not a profile */
 export function parseUsed(text: string | undefined): Used | undefined {
-  const { iccid, profile, station, claimed, device, claim } = fieldsOf(text)
+  const { iccid, profile, isNew, ...others } = fieldsOf(text)
   if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
-  return {
-    iccid,
-    profile,
-    station: textOr(station),
-    claimed: textOr(claimed),
-    device: textOr(device),
-    claim: textOr(claim),
-  }
+  const texts = ['station', 'claimed', 'device', 'claim'].map((name) => textOr(others[name]))
+  const [station, claimed, device, claim] = texts
+  return { iccid, profile, station, claimed, device, isNew: isNew === true, claim }
 }
 
 /** What used files, receipts and results call this station. Several on one machine can have names of their own. */

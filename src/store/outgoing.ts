@@ -1,7 +1,7 @@
 /** Where the moves go that have begun in a directory, for a person, and for whoever finishes them. */
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { exists, flushDirectory, make, namesIn, read, remove, rename, write } from './files.ts'
+import * as files from './files.ts'
 import { OUTGOING } from './names.ts'
 
 /** A move out of a directory that is not finished. */
@@ -14,16 +14,20 @@ export interface Outgoing {
 
 const pathOf = (directory: string, id: string) => join(directory, OUTGOING, id)
 
-/** Notes where a move goes. */
+/** Notes where a move goes. It is durable then. */
 export function noteTarget(directory: string, { id, to }: Outgoing): void {
-  make(join(directory, OUTGOING))
+  const path = pathOf(directory, id)
+  files.make(join(directory, OUTGOING))
   try {
-    write(pathOf(directory, id), to)
+    // A power cut may have left an empty one.
+    if (files.read(path) === '') files.remove(path)
+    if (!files.exists(path)) files.write(path, to)
+    files.flushFile(path)
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return
-    throw error
+    // Somebody else was first, and may have finished the move.
+    if (errnoOf(error) !== 'EEXIST' && !files.isGone(error)) throw error
   }
-  flushDirectory(join(directory, OUTGOING))
+  files.flushDirectory(join(directory, OUTGOING))
 }
 
 /** Begins the name of a note whose move was given up, because its target is lost. */
@@ -31,18 +35,20 @@ const GIVEN_UP = '-'
 
 /** Says that a move was given up: it must never be finished. It is durable then. */
 export function giveUp(directory: string, id: string): void {
-  rename(pathOf(directory, id), pathOf(directory, GIVEN_UP + id))
-  flushDirectory(join(directory, OUTGOING))
+  files.rename(pathOf(directory, id), pathOf(directory, GIVEN_UP + id))
+  files.flushDirectory(join(directory, OUTGOING))
 }
 
-export const isGivenUp = (directory: string, id: string): boolean => exists(pathOf(directory, GIVEN_UP + id))
+export const isGivenUp = (directory: string, id: string): boolean =>
+  files.exists(pathOf(directory, GIVEN_UP + id))
 
-export const removeNote = (directory: string, id: string): boolean => remove(pathOf(directory, id))
+export const removeNote = (directory: string, id: string): boolean => files.remove(pathOf(directory, id))
 
 export const outgoingIn = (directory: string): Outgoing[] =>
-  namesIn(join(directory, OUTGOING))
+  files
+    .namesIn(join(directory, OUTGOING))
     .filter((id) => /^[0-9a-f]+\.[0-9a-f]+$/.test(id))
     .flatMap((id) => {
-      const to = read(pathOf(directory, id))
+      const to = files.read(pathOf(directory, id))
       return to === undefined ? [] : { id, to }
     })

@@ -7,7 +7,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ifPossible } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
-import { namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
+import { namesIn, read, remove, removeEmpty, rename, withScratch } from './files.ts'
 import type { Listing } from './listing.ts'
 import {
   CLAIMS,
@@ -46,21 +46,12 @@ export function removeRubbish(
       if (basename(place) === CLAIMS ? /^(~|\d+$)/.test(name) : name.startsWith('~'))
         paths.push(join(place, name))
   if (paths.length === 0) return
-  const now = serverTime(directory)
+  // As the file server sees it: the time of a file made just now.
+  const now = withScratch(directory, timeOf)
   for (const path of paths) if (now - timeOf(path) > OLD_MS) removeUnder(directory, path, messages)
 }
 
-/** In milliseconds since 1970, as the file server sees it: that of a file made just now. */
-function serverTime(directory: string): number {
-  const path = pathIn(directory, `.~${newTag()}`)
-  write(path, '')
-  try {
-    return timeOf(path)
-  } finally {
-    remove(path)
-  }
-}
-
+/** In milliseconds since 1970. */
 const timeOf = (path: string): number =>
   lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
 

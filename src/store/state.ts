@@ -1,8 +1,8 @@
 /** Where one profile is. It is in one place: unused, used, held, or put aside; otherwise it is gone, or on its way. */
 import { UnusableProfile } from '../failure.ts'
-import { exists, readText, remove, write } from './files.ts'
+import { exists, readText, withScratch } from './files.ts'
 import { look } from './listing.ts'
-import { type Held, iccidOf, nameOf, newTag, parseUsed, pathIn, type Used, usedName } from './names.ts'
+import { type Held, iccidOf, nameOf, parseUsed, pathIn, type Used, usedName } from './names.ts'
 
 /** `name` is X. */
 export type State =
@@ -47,11 +47,7 @@ function lookAt(directory: string, iccid: string): State | undefined {
 }
 
 /** On NFS, a look is fresh after a step of this client in the directory: it makes and removes a file. */
-export function refresh(directory: string): void {
-  const path = pathIn(directory, `.~${newTag()}`)
-  write(path, '')
-  remove(path)
-}
+export const refresh = (directory: string): void => withScratch(directory, () => {})
 
 /**
  * Reads a file that says who uses a profile, or who may.

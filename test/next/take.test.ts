@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { type HandedOut, handOut, type Order } from '../../src/next/next.ts'
@@ -50,6 +50,14 @@ describe('any profiles', () => {
     expect(await next()).toEqual(numbers(1))
     expect(await next({ count: 2 })).toEqual(numbers(2, 3))
     expect(namesIn(directory)).toEqual([...[1, 2, 3].map((n) => `__${X(n)}`), X(4)].sort())
+  })
+
+  test('are too few: what killed calls have left goes, and may be why', async () => {
+    const guard = join(directory, '.claims', iccid(9))
+    mkdirSync(guard, { recursive: true })
+    utimesSync(guard, 1, 1)
+    await expect(next({ count: 5 })).rejects.toMatchObject({ outcome: 'no-profiles' })
+    expect(existsSync(guard)).toBe(false)
   })
 
   test('are all or none', async () => {

@@ -43,7 +43,10 @@ test.each([
   expect(twinOf(directory, other)).toBe(one)
   expect(twinOf(directory, one)).toBeUndefined()
   expect(recordOf(directory, other)).toBeUndefined()
-  expect(await makeRecords(directory, [record(other, 2)])).toEqual([record(other, 2)])
+  // Without a word that it is another device, the first one has it.
+  expect(await makeRecords(directory, [record(other, 2)])).toEqual([])
+  const own = { ...record(other, 2), isNew: true }
+  expect(await makeRecords(directory, [own])).toEqual([own])
   expect(recordOf(directory, one)).toMatchObject(record(one, 1))
   expect(recordOf(directory, other)).toMatchObject(record(other, 2))
 })

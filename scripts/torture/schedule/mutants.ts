@@ -36,7 +36,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the directory is flushed before the print',
     file: CLAIMS,
-    text: '  if (recorded.length > 0) files.flushDirectory(directory)\n',
+    text: '  if (recorded.length > 0) files.flushNames(directory)\n',
     by: '',
     families: ['ext4 fresh/2 next: A?^0'],
   },
@@ -150,7 +150,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what has come is flushed before the source forgets it',
     file: INCOMING,
-    text: '  files.flushDirectory(directory)\n  // It has come',
+    text: '  files.flushNames(directory)\n  // It has come',
     by: '  // It has come',
     families: [
       'unordered fresh/1 move: A?^0',
@@ -161,7 +161,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the source is flushed before the target gets anything',
     file: MOVE,
-    text: '  store.flushDirectory(source)\n  const texts',
+    text: '  store.flushNames(source)\n  const texts',
     by: '  const texts',
     families: [
       'unordered fresh/1 move: A?^0',
@@ -254,9 +254,23 @@ const MUTANTS: readonly Mutant[] = [
     families: ['ext4 fresh/1 store+settle: A?@2h B? A?! B'],
   },
   {
+    law: 'names are flushed with a new file where no directory can be',
+    file: 'store/files.ts',
+    text: '  if (canTwoWin(directory)) withScratch(directory, flushFile)\n',
+    by: '',
+    families: ['handles fresh/2 next2: A?^0'],
+  },
+  {
+    law: 'two spellings are one device, unless somebody says that they are two',
+    file: 'store/devices.ts',
+    text: 'record === undefined || (isNew && record.device !== device)',
+    by: 'record?.device !== device',
+    families: ['ext4 fresh/3 deviceD+lowerD: A? B A'],
+  },
+  {
     law: 'rubbish is old by the clock of its server',
     file: RUBBISH,
-    text: 'const now = serverTime(directory)',
+    text: 'const now = withScratch(directory, timeOf)',
     by: 'const now = Date.now()',
     families: ['skewed fresh/1 store+settle: A? B? A B', 'skewed fresh/1 next2+settle: A? B A'],
   },

@@ -40,7 +40,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
   const [now] = [
     ...world.calls.flatMap((call, at) => [...codes(its, call, at)]),
     ...twice(world.prints),
-    ...severalFor(world.prints),
+    ...severalFor(world.prints, schedule),
     ...receipts(world),
     ...inTwoPlaces(its),
     ...costly(its),
@@ -58,7 +58,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
 
 const later = (whole: Whole): Violation[] => [
   ...twice(whole.prints),
-  ...(isContradiction(whole) ? [] : severalFor(whole.prints)),
+  ...(isContradiction(whole) ? [] : severalFor(whole.prints, whole.schedule)),
   ...notQuiet(whole),
   ...lost(whole),
   ...unnamed(whole),
@@ -89,9 +89,11 @@ function* twice(prints: readonly Print[]): Generator<Violation> {
 }
 
 /** A device has one profile. */
-function* severalFor(prints: readonly Print[]): Generator<Violation> {
+function* severalFor(prints: readonly Print[], { calls }: Schedule): Generator<Violation> {
   const named = prints.filter(({ device }) => device !== undefined)
-  for (const all of Map.groupBy(named, (print) => print.device).values())
+  // Two spellings are one device, unless somebody says that they are two.
+  const isTwo = calls.includes('newLowerD')
+  for (const all of Map.groupBy(named, ({ device }) => (isTwo ? device : device?.toUpperCase())).values())
     if (new Set(all.map((each) => each.iccid)).size > 1)
       yield { rule: 'two for a device', what: all.map(shown).join(', ') }
 }
@@ -129,7 +131,7 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
 
 /** What a person has asked for that can't be: two spellings of one device, or a device that has a profile. */
 const isMistake = ({ calls }: Schedule, name: string, outcome: string) =>
-  (outcome === 'usage' && calls.includes('newLowerD')) ||
+  (outcome === 'usage' && calls.some((each) => /lowerD$/i.test(each))) ||
   (outcome === 'has-profile' && /^(new|bind)/.test(name)) ||
   // Until restore has ended.
   (outcome === 'copy' && calls.includes('restore')) ||

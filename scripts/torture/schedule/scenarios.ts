@@ -39,6 +39,7 @@ const WANTS: Record<string, Want> = {
   deviceE: { devices: ['E'], count: 1 },
   devicesDE: { devices: ['D', 'E'], count: 2 },
   /** Another spelling of the same serial number, and of another device. */
+  lowerD: { devices: ['d'], count: 1 },
   newLowerD: { devices: ['d'], count: 1, isNew: true },
   iccid: { count: 1, iccid: 1 },
   bindD: { devices: ['D'], count: 1, iccid: 1 },

@@ -17,7 +17,7 @@ const tuples = (table: Record<string, string>): string[][] =>
 const PAIRS = tuples({
   next: 'next next2',
   next2: 'next2 next3',
-  deviceD: 'deviceD deviceE next next2 newLowerD',
+  deviceD: 'deviceD deviceE next next2 lowerD newLowerD',
   devicesDE: 'next2 deviceD devicesDE',
   iccid: 'iccid next next2 deviceD bindD',
   bindD: 'deviceD',

@@ -3,6 +3,7 @@ import { Option } from 'clipanion'
 import { Failure, UsageError } from '../../failure.ts'
 import { readKey } from '../../key/private-key.ts'
 import { type HandedOut, handOut } from '../../next/next.ts'
+import { folded } from '../../store/directory.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { isOnScreen, isOutputClosed, onInterrupt, writeLines } from '../streams.ts'
 import * as value from './options.ts'
@@ -74,8 +75,9 @@ export class NextCommand extends BaseCommand {
     value.refuse(device && this.count, "--device and -n can't be used together", 'repeat --device')
     value.refuse(iccid && devices.length > 1, '--iccid is for one device', 'give --device once')
     value.refuse(this.new && !device, '--new needs --device', 'such as --device SN-0042 --new')
-    const isTwice = new Set(devices).size < devices.length
-    value.refuse(isTwice, '--device names the same device twice', 'give each serial number once')
+    const isTwice = new Set(this.new ? devices : devices.map(folded)).size < devices.length
+    const once = 'give each serial number once; if two of them differ only in case or zeros, add --new'
+    value.refuse(isTwice, '--device names the same device twice', once)
     if (keyPath === undefined)
       throw new UsageError('next needs the private key', 'give its file, such as -k softsim.pem')
     const hint = 'connect it to the device programmer; nothing was claimed'
