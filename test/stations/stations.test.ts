@@ -83,6 +83,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.answer('SN-1')
     await terminal.says('hanging')
     terminal.type('\r\rSN-2\rSN-')
+    await terminal.says('Device SN-1 failed: the program did not end in 1 s.')
     await terminal.says('Scanned before the question, and not used: SN-2, SN-. Scan again.')
     await terminal.answer('SN-3', 'exit')
     expect(await terminal.ended).toBe(8)
@@ -127,7 +128,8 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
   test('what passes at another station while it is programmed has not passed: two devices have its label', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
-    const terminal = start(place)
+    // On a busy machine, what happens meanwhile takes as long as the usual time.
+    const terminal = start(place, '--timeout', '600')
     await terminal.answer('SN-1')
     await terminal.says('hanging')
     fs.rmSync(place.path('hang-SN-1'))
@@ -279,7 +281,7 @@ describe('the pages', () => {
       const script = resolve('scripts/stations/own-script.sh')
       const run = (serial: string) =>
         startTerminal(['sh', script, serial, device.port], place.path('.'), env).ended
-      expect([await run('SN-1'), await run('SN-2'), await run('NOREAD')]).toEqual([0, 3, 2])
+      expect([await run('SN-1'), await run('SN-2')]).toEqual([0, 3])
       await until(() => device.received.length > 0)
       expect(device.received).toEqual([expect.stringMatching(/^[0-9a-f]{200,}$/)])
     },
