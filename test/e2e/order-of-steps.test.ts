@@ -37,7 +37,10 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     const R = join(D, '../receipts')
     mkdirSync(R)
     const last = [...look(D).unused].sort().at(-1) ?? ''
-    for (const [count, ...options] of [[1], [5, '-n', '5'], [1, '--iccid', last]] as const) {
+    for (const [count, ...options] of [
+      [5, '-n', '5'],
+      [1, '--iccid', last],
+    ] as const) {
       const line = works.nextLine(D, ...options, '--receipt', join(R, 'r'))
       const steps = await stepsOf({ D, R }, (how) => start(line, how))
       const each = (step: string) => Array.from({ length: count }, () => step)

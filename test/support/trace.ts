@@ -20,7 +20,7 @@ export interface Call {
  * @param more words for strace
  */
 export const traced = (log: string, more: readonly string[] = []): string[] => [
-  ...['strace', '-f', '-qq', '-y', '-s', '64', '-o', log],
+  ...['strace', '-f', '--seccomp-bpf', '-qq', '-y', '-s', '64', '-o', log],
   ...['-e', `trace=${SYSCALLS.replaceAll(/\w+/g, '?$&').replaceAll(' ', ',')}`, ...more],
 ]
 
