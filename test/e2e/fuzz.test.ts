@@ -13,7 +13,7 @@ import { softsim } from '../support/softsim.ts'
 import { hasSymlinks, isWindows } from '../support/system.ts'
 
 /** Profile files with a changed byte, for one process. */
-const CHANGED = 30
+const CHANGED = 15
 
 /** Without NUL, which no command line can hold; no API key that could be one, for nothing here may leave this machine. */
 const OPTIONS =
@@ -36,7 +36,7 @@ test('any command line: a documented exit code, and no output unless it is 0', a
       // It is in the table for what nobody foresaw.
       expect(code).not.toBe(1)
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   )
 })
 
@@ -83,7 +83,7 @@ test.skipIf(isWindows || !hasSymlinks)(
           expect(taken).toHaveLength(code === 0 ? count : 0)
         },
       ),
-      { numRuns: 12, examples: FOUND },
+      { numRuns: 6, examples: FOUND },
     )
   },
 )

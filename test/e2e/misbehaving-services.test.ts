@@ -42,13 +42,7 @@ const SERVICES: Record<string, Misbehaviour> = {
     /the service answered 500/,
     { lost: ORDER + 6 },
   ),
-  'fails once, after it has allocated': works(lost(500), { lost: ORDER }),
   'is behind a gateway that loses five answers': works(lost(502, 504, 520, 522, 524), { lost: ORDER + 4 }),
-  'fails at every second request': works(
-    [1, 2, 3, 4].flatMap((): Fault[] => [...lost(500), { kind: 'none' }]),
-    { order: 5, lost: 5 + 2 + 2 + 2 },
-  ),
-  'fails before it allocates': works([{ kind: 'status', status: 500 }]),
   'hangs up before it allocates': works([{ kind: 'drop-before' }]),
   'hangs up after it has allocated': works([{ kind: 'drop-after' }], { lost: ORDER }),
   'resets the connection': works([{ kind: 'reset' }]),
@@ -57,7 +51,7 @@ const SERVICES: Record<string, Misbehaviour> = {
     lost: ORDER - 13,
   }),
   'closes each connection, without saying so': works([{ kind: 'close-after', ...ALWAYS }], {
-    order: 250,
+    order: 120,
   }),
   'sends an answer in small parts': works([{ kind: 'drip', ms: 1, bytes: 1000 }]),
   'sends fewer than asked': works(short(20, 10, 5)),
@@ -66,7 +60,6 @@ const SERVICES: Record<string, Misbehaviour> = {
     ...{ order: 60, code: 8, stored: 1 },
     error: /stored 1 of 60 profiles in .*: most of what the service sends can't be used$/,
   },
-  'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
 }
 
 test.concurrent.each(Object.entries(SERVICES))('a service that %s', async (_, row) => {
@@ -102,9 +95,9 @@ test.concurrent('all faults during parallel requests', async () => {
     ...[{ kind: 'reset' } as const, { kind: 'drop-after' } as const],
     { kind: 'status', status: 503, headers: again },
   )
-  const { code, stderr } = await sandbox.fetch(['-n', '4321'])
+  const { code, stderr } = await sandbox.fetch(['-n', '3000'])
   expect(code).toBe(0)
-  expectAllStored(sandbox, 4321)
+  expectAllStored(sandbox, 3000)
   // The reset came before the service allocated anything; nobody on this side can know that.
   expect(stderr).toMatch(
     /up to \d+ profiles may have been allocated and not received, in requests that failed/,

@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import { type Options, until } from '../support/softsim.ts'
 import { hasPosix, isRunByNode } from '../support/system.ts'
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const SIGNALS = ['SIGINT', 'SIGHUP'] as const
 
 /** A timer of ten seconds ends at once: the Node that runs the program is spoilt for that. */
 function shortTenSeconds(): Record<string, string> {
