@@ -97,7 +97,15 @@ test.each([
   ],
   ...['00000000-1', 'FFFF', '0123456789', 'C:9', '00:00:00:00:00:01'],
   ...['a:b', 'Prüfgerät-Ü', '東京-5', 'é', 'SN 2', '(01)09501101530003(21)SN42', 'A/B.C_D+E', '50%', 'P$5'],
-  ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '#12', '1E5', "O'Neil-5", 'x'.repeat(128), ' SN-1\r\n'],
+  ...[
+    '{3F2504E0-4F89-11D3-9A0C-0305E82C3301}',
+    '#12',
+    '1E5',
+    "O'Neil-5",
+    'x'.repeat(128),
+    '𝐀'.repeat(128),
+    ' SN-1\r\n',
+  ],
   ...['COM-001', 'P-100%', 'A$B', 'nil2', 'MIRROR-1', 'SN:9', ']C1SN-9', '[SN-9]', 'SN-1|2', 'INVALID-7'],
   // A list from Windows has a byte order mark and line ends of its own.
   '\ufeffSN-1\r',
