@@ -100,7 +100,7 @@ export function warnOfNames(directory: string, names: Names, messages: Messages)
 
 /** Names that end as that of a profile and are none. */
 export const oddNames = ({ others }: Pick<Listing, 'others'>): string[] =>
-  others.filter((name) => /^[^.].*\.json$/i.test(name) && !name.startsWith('profiles')).sort()
+  others.filter((name) => /^[^.].*\.json$/is.test(name) && !name.startsWith('profiles')).sort()
 
 /** Where a move goes, as it is noted for a person. */
 export const targetOf = (directory: string, move: string) =>
