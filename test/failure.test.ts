@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errnoOf, reasonOf } from '../src/failure.ts'
+import { errnoOf, ifPossible, reasonOf } from '../src/failure.ts'
 
 test('why something failed', () => {
   const error = (code: string, errno = 0) => Object.assign(new Error('x'), { code, errno })
@@ -11,4 +11,13 @@ test('why something failed', () => {
   expect(errnoOf('ENOSPC')).toBeUndefined()
   expect([new Error('said'), 'said'].map(reasonOf)).toEqual(['said', 'said'])
   expect([new Error(''), ''].map(reasonOf)).toEqual(['for an unknown reason', 'for an unknown reason'])
+})
+
+test('what need not succeed may fail by the system, and not by a bug', () => {
+  const failing = (error: Error) => () =>
+    ifPossible(() => {
+      throw error
+    })
+  expect(failing(Object.assign(new Error('x'), { code: 'EACCES' }))).not.toThrow()
+  expect(failing(new TypeError('a bug'))).toThrow('a bug')
 })

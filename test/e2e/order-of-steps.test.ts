@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Started, start } from '../../scripts/torture/program.ts'
+import { type RunOptions, type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
 import { openWorks, type Works } from '../../scripts/torture/works.ts'
@@ -18,7 +18,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   afterAll(() => works.close())
 
   /** With one thread that flushes, the order is the same in every run. Places have names in the steps. */
-  async function stepsOf(places: Record<string, string>, start: (under: object) => Started) {
+  async function stepsOf(places: Record<string, string>, start: (how: RunOptions) => Started) {
     const log = join(works.newPath(), '../trace')
     const { code, stderr } = await start({ under: traced(log), env: { UV_THREADPOOL_SIZE: '1' } }).ended
     expect(code, stderr).toBe(0)
@@ -33,12 +33,13 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   }
 
   test('next: held, flushed, decided, used, flushed, receipt, and then a single write', async () => {
-    const D = await stocked(20)
+    const D = await stocked(40)
     const R = join(D, '../receipts')
     mkdirSync(R)
     const last = [...look(D).unused].sort().at(-1) ?? ''
+    // More than are flushed at once.
     for (const [count, ...options] of [
-      [5, '-n', '5'],
+      [33, '-n', '33'],
       [1, '--iccid', last],
     ] as const) {
       const line = works.nextLine(D, ...options, '--receipt', join(R, 'r'))
@@ -86,6 +87,22 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     ])
   })
 
+  test('station: a result is in the receipt, and then beside the record, on the disk', async () => {
+    const D = await stocked(1)
+    const R = join(D, '../receipts')
+    mkdirSync(R)
+    const key = join(works.root, 'softsim.pem')
+    const line = ['station', '-k', key, '-i', D, '--receipt', join(R, 'r'), '--program', '/bin/true']
+    const steps = await stepsOf({ D, R }, (how) =>
+      start(line, { ...how, under: [...(how.under ?? []), '/bin/sh', '-c', 'echo SN-1 | "$0" "$@"'] }),
+    )
+    expect(steps.slice(steps.indexOf('unlink D/.X~TAG') + 1)).toEqual([
+      'flush R/r',
+      'flush D/.devices/HASH/RESULT',
+      'flush D/.devices/HASH',
+    ])
+  })
+
   test('fetch: the request is noted before it is sent; the answer is flushed before a profile gets its name', async () => {
     const D = await stocked(1)
     const steps = await stepsOf({ D }, (how) => works.startFetch(D, 6, how))
@@ -124,6 +141,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
       'flush T/.incoming/~ID',
       'rename T/.incoming/~ID T/.incoming/ID',
       'flush T/.incoming',
+      'flush S/.outgoing/ID',
       'flush S/.outgoing',
       'rename S/X S/.X~ID+TAG',
       'flush S',
@@ -185,3 +203,4 @@ const named = (path: string, places: Record<string, string>) =>
     .replace(/[0-9a-f]{20}\.[0-9a-f]{20}/g, 'ID')
     .replace(/(?<=\/)8988\d{16}$/g, 'ICCID')
     .replace(/[0-9a-f]{20}/g, 'TAG')
+    .replace(/(?<=\/)r\d+-TAG$/, 'RESULT')

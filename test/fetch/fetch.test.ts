@@ -1,6 +1,6 @@
 /** What services and networks send, and what a `fetch` makes of it, with a real service and a real directory. */
 import '../support/after-file.ts'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory, unusedIn } from '../support/directory.ts'
@@ -70,6 +70,7 @@ test('an answer that repeats a profile is no stock, also if the others have move
   for (const name of gone) rmSync(join(directory, name))
   const { code, stderr } = await run({ count: 3 })
   expect([code, unusedIn(directory).length]).toEqual([7, 1])
+  expect(readdirSync(join(directory, '.incoming'))).toEqual([])
   expect(errorIn(stderr)).toMatch(/^the answer repeats \d+, which/)
   expect(stderr).toContain(`received and not stored: ${gone.map((name) => name.slice(0, -5)).join(' ')}; ask`)
 })
@@ -193,6 +194,12 @@ describe('what is paid for is stored', () => {
     return { kind: 'garbage', body: `${JSON.stringify({ count: 9, profiles }).slice(0, -2)}${end}` }
   }
 
+  test('the beginning of an answer that breaks off, and it is not ordered again', async () => {
+    const { run, directory } = await serviceThat({ faults: [{ kind: 'torn' }] })
+    const { code } = await run({ count: 9 })
+    expect([code, unusedIn(directory).length]).toEqual([0, 9])
+  })
+
   test('good entries beside bad ones, which are named', async () => {
     const entries = [null, { iccid: iccid(77), profile: '***' }]
     const { run, directory } = await serviceThat({ faults: [{ kind: 'bad-entries', entries }] })
@@ -214,20 +221,25 @@ describe('what is paid for is stored', () => {
 
 describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and the answer', () => {
   /** Fills the disk while the service is about to answer; `then` comes when the call says that it waits for room. */
-  async function filledDuring(then: (full: { clear(): void; stop(): void }) => void) {
+  async function filledDuring(
+    then: (full: { clear(): void; stop(): void; asked(): number }) => void,
+    { count = 20, request = 1 } = {},
+  ) {
     const disk = await smallDisk(8)
     const stop = new AbortController()
     const { promise: answer, resolve } = Promise.withResolvers<void>()
     const sandbox: Sandbox = await startSandbox()
+    if (request > 1) sandbox.fault({ kind: 'none', times: request - 1 })
     sandbox.fault({ kind: 'hold', until: answer })
     const directory = join(disk.path, 'profiles')
     const running = fetchHere({
-      ...{ url: sandbox.url, apiKey: API_KEY, directory, count: 20, stop: stop.signal },
+      ...{ url: sandbox.url, apiKey: API_KEY, directory, count, stop: stop.signal },
       onLine(line) {
-        if (line.includes('only in memory')) then({ clear: disk.clear, stop: () => stop.abort() })
+        if (line.includes('only in memory'))
+          then({ clear: disk.clear, stop: () => stop.abort(), asked: () => sandbox.requests.length })
       },
     })
-    await expect.poll(() => sandbox.requests.length).toBe(1)
+    await expect.poll(() => sandbox.requests.length).toBe(request)
     disk.fill()
     resolve()
     const ended = await running
@@ -242,6 +254,17 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
     expect(stderr).toMatch(
       /no space left on the disk \(ENOSPC\): 20 profiles that are paid for are only in memory/,
     )
+  })
+
+  test('nothing more is ordered until there is room', async () => {
+    let before = 0
+    const wait = ({ clear, asked }: { clear(): void; asked(): number }) =>
+      void setTimeout(() => {
+        before ||= asked()
+        clear()
+      }, 300)
+    const { code, stored } = await filledDuring(wait, { count: 1300, request: 2 })
+    expect([code, stored.length, before]).toEqual([0, 1300, 2])
   })
 
   test('Ctrl-C names what is lost', async () => {
@@ -314,4 +337,38 @@ test('Ctrl-C: no more requests, and what is under way is stored', async () => {
       'the same command with -n 400 gets the rest',
     ],
   ])
+})
+
+test('Ctrl-C after a failure: the failure is said', async () => {
+  const stop = new AbortController()
+  const { promise: answer, resolve } = Promise.withResolvers<void>()
+  const { run } = await serviceThat({
+    faults: [
+      { kind: 'none', times: 2 },
+      { kind: 'status', status: 401 },
+      { kind: 'hold', until: answer, times: 9 },
+    ],
+  })
+  let isRefused = false
+  const onLine = (line: string) => {
+    if (line.includes('answered 401')) {
+      isRefused = true
+      resolve()
+    } else if (isRefused && line.includes('profiles stored')) stop.abort()
+  }
+  const { code, stderr } = await run({ count: 5000, verbosity: 2, stop: stop.signal, onLine })
+  expect([code, stop.signal.aborted]).toEqual([8, true])
+  expect(errorIn(stderr)).toMatch(/: the service does not accept the API key/)
+})
+
+test('that there are no more says less than another failure beside it', async () => {
+  const { run } = await serviceThat({
+    faults: [
+      { kind: 'none', times: 2 },
+      { kind: 'status', status: 404 },
+      { kind: 'repeat', times: 9 },
+    ],
+  })
+  const { code, stderr } = await run({ count: 5000 })
+  expect([code, errorIn(stderr)]).toEqual([7, expect.stringMatching(/^the answer repeats \d+, which/)])
 })

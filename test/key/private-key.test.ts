@@ -150,6 +150,7 @@ test.each<[is: string, what: string, bytes: Buffer | string]>([
   expect(refusal(bytes).message).toBe(`mine.pem is ${is}`)
 })
 
+const EXPORT = ['pkcs12', '-export', '-nocerts', '-inkey', privateKeyPath]
 const UTF_16 = Buffer.from(`\ufeff${PEM}`, 'utf16le')
 test.each<[string, Buffer | string]>([
   ['words', 'not a key'],
@@ -157,6 +158,7 @@ test.each<[string, Buffer | string]>([
   ['an empty frame of PEM', '-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n'],
   ['without its line breaks', PEM.replaceAll('\n', ' ')],
   ['UTF-16', UTF_16],
+  ['PKCS#12', execFileSync('openssl', [...EXPORT, '-passout', `pass:${PASSPHRASE}`], { stdio: 'pipe' })],
   ['the format of PuTTY', 'PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\n'],
   ['a damaged length', PEM.replace('MII', 'MIJ')],
 ])('anything else is not readable: %s', (_, bytes) => {

@@ -53,6 +53,12 @@ describe('a move', () => {
     expect([outgoingIn(source), ordersIn(target)]).toEqual([[], []])
   })
 
+  test('of more than are removed at once leaves nothing of them', async () => {
+    source = lot(250)
+    await move()
+    expect([names(source), names(target).length]).toEqual([[], 250])
+  })
+
   test('out and home is as before, again and again', async () => {
     for (let n = 0; n < 2; n++) {
       await move()
@@ -137,6 +143,13 @@ describe('an interrupted move', () => {
     },
   )
 
+  test('is finished also if a power cut has left the unused name beside the held one', async () => {
+    await kill()
+    put(source, 1)
+    await move()
+    expect(names(target)).toEqual([X(1), X(2)])
+  })
+
   test('is taken back as long as nothing is decided', async () => {
     await kill()
     expect((await move({ isBack: true })).join()).toContain('all of it is back')
@@ -156,6 +169,7 @@ describe('an interrupted move', () => {
     rmSync(join(target, '.incoming', id), { recursive: true })
     await move({ count: 1 })
     expect([names(source), names(target)]).toEqual([[X(2), X(3), X(4)], [X(1)]])
+    expect(outgoingIn(source)).toEqual([])
   })
 
   test('to a target that is lost, whose note a power cut has emptied, is noted again', async () => {

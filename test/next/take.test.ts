@@ -84,6 +84,8 @@ describe('any profiles', () => {
     await expect(next({ directory: many, key: otherKey, count: 8 })).rejects.toMatchObject({ outcome: 'key' })
     expect(unusedIn(many)).toHaveLength(8)
     expect(namesIn(many)).toHaveLength(8)
+    const one = directoryOf(someProfiles(1))
+    await expect(next({ directory: one, key: otherKey })).rejects.toMatchObject({ outcome: 'key' })
   })
 
   test('of another key are passed over if the key has decrypted one, also one that is rejected', async () => {
@@ -128,6 +130,13 @@ describe('any profiles', () => {
 })
 
 describe('a signal', () => {
+  test('between the hold and the decision ends the call, and everything comes back', async () => {
+    const stop = new AbortController()
+    const messages = { warn() {}, tell: () => stop.abort() }
+    await expect(next({ stop: stop.signal, messages })).rejects.toMatchObject({ outcome: 'interrupted' })
+    expect(unusedIn(directory)).toHaveLength(4)
+  })
+
   test('does not end a call that has used some: it takes all of them', async () => {
     const stop = new AbortController()
     const hold = () => {

@@ -156,10 +156,12 @@ test.each<[status: number, outcome: string, isPassing: boolean, mayHaveAllocated
   ])
 })
 
-test('503 with something else than a time to retry may have cost profiles', () => {
-  const { traits } = failureOf('', { status: 503, headers: { 'retry-after': 'soon' } })
-  expect(traits.mayHaveAllocated).toBe(true)
-})
+test.each([{ 'retry-after': 'soon' }, { 'x-ratelimit-remaining': '0' }])(
+  '503 with %j, which is no time to retry, may have cost profiles',
+  (headers) => {
+    expect(failureOf('', { status: 503, headers }).traits.mayHaveAllocated).toBe(true)
+  },
+)
 
 test('503 with a time to retry costs nothing', () => {
   const { traits } = failureOf('', { status: 503, headers: { 'retry-after': '120' } })

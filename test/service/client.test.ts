@@ -315,6 +315,13 @@ describe('through a proxy', () => {
     expect(() => connect(`https://${NOWHERE}/`)).toThrow(/^https_proxy is not the address of an HTTP proxy/)
     expect(() => connect(`http://${NOWHERE}/`)).not.toThrow()
   })
+
+  test('none is used if its variable is empty in lower case, whatever the other one says', () => {
+    vi.stubEnv('HTTPS_PROXY', 'socks5://127.0.0.1:1')
+    vi.stubEnv('https_proxy', '')
+    for (const name of ['all_proxy', 'http_proxy']) vi.stubEnv(name, '')
+    expect(() => connect(`https://${NOWHERE}/`)).not.toThrow()
+  })
 })
 
 describe('addresses', () => {

@@ -362,6 +362,7 @@ const SHIFT: Case[] = [
       '1 device passed; not programmed: SN-2',
     ],
   }),
+  // The last line of a program may have no end.
   ...[
     {
       ...{ what: 'its ICCID', said: `ICCID: ${iccid(1)}`, says: ok('SN-1'), code: 0 },
@@ -375,7 +376,7 @@ const SHIFT: Case[] = [
   ].map(({ what, said, ...more }) =>
     scans(`a frame around the profile, and the program names ${what}`, ['SN-1'], {
       options: ['--read', 'ICCID: ([0-9]+)', '--send', 'AT+SOFTSIM="%s",1'],
-      ...{ first: put(`says-SN-1=${said}\n`), ...more },
+      ...{ first: put(`says-SN-1=${said}`), ...more },
     }),
   ),
   scans('--read, and the program fails: its own error is shown', ['SN-1'], {

@@ -195,6 +195,17 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(place.lines('hanging').map(Number).some(isRunning)).toBe(false)
   })
 
+  test('a directory that is away at a scan has forgotten nothing', async () => {
+    const place = makePlace()
+    await place.runList(['--program', './program-device'], 'SN-1\n')
+    const terminal = start(place)
+    await terminal.asks()
+    fs.renameSync(place.path('profiles'), place.path('away'))
+    terminal.type('SN-1\r')
+    expect(await terminal.ended).toBe(9)
+    expect(terminal.shown).toContain('profiles is gone, or has lost .identity')
+  })
+
   test('four ports: each device gets its own profile, whatever the others answer', async () => {
     const place = makePlace(9)
     const answers = ['OK\r\n', 'ERROR\r\n', '', 'booting\r\nOK\r\n']

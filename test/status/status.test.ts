@@ -397,7 +397,19 @@ describe('what is used twice is shown twice, with a warning:', () => {
       expect(rows().map(({ iccid: each }) => each)).toEqual([iccid(0), iccid(1)])
       expect(said).toContain(`device A has more than one profile: ${iccid(0)}, ${iccid(1)}; do not ship it`)
     }
+    addResult(directory, 'A', { result: 'pass', station: 'line-1', time: LATER })
+    expect((await statusOf(directory, { list: 'passed' })).text).toBe('')
   })
+})
+
+test('a damaged used file does not say that a profile is used twice', async () => {
+  const other = `__${iccid(1)}F.json`
+  const directory = directoryWith({ [`__${X(1)}`]: usedText(1, { device: 'A' }), [other]: '{' })
+  const { said } = await statusOf(directory, { list: 'all' })
+  expect(said).toEqual([
+    '1 device: 0 passed, 1 not passed',
+    `${other}: it is no profile; whose it is is not known`,
+  ])
 })
 
 test('a device that is only recorded', async () => {

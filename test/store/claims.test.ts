@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { begin, claimOf, clear, commit, giveBack, settle } from '../../src/store/claims.ts'
+import { begin, claimOf, clear, commit, giveBack, perhapsNotPrinted, settle } from '../../src/store/claims.ts'
 import { makeRecords, recordOf } from '../../src/store/devices.ts'
 import { listHeld } from '../../src/store/listing.ts'
 import { BY, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
@@ -39,6 +39,13 @@ describe('a claim', () => {
       ...{ iccid: iccid(1), profile: 'QUJD', station: 'A' },
       ...{ claimed: '2026-11-26T10:00:00.000Z', claim: claim.tag },
     })
+  })
+
+  test('of what somebody has made unused again says who claims it now', async () => {
+    const directory = lot(0)
+    put(directory, 1, X(1), { station: 'B', claimed: '2025-01-01T00:00:00.000Z', claim: 'other' })
+    const { claim } = await use(directory, 1)
+    expect(fieldsIn(directory, `__${X(1)}`)).toEqual({ ...profile(1), ...BY, claim: claim.tag })
   })
 
   test('of what somebody else holds is none', () => {
@@ -179,16 +186,19 @@ describe('settle', () => {
   test('names what is used and perhaps not printed, once', async () => {
     const directory = lot(1)
     await use(directory, 1)
-    const { said, ...sink } = messages()
-    await settle(directory, sink)
-    await settle(directory, sink)
-    expect(said).toEqual([expect.stringContaining(`--iccid ${iccid(1)} prints it again`)])
+    const said: [string, number][] = []
+    // Whoever is killed before it has said that leaves it to the next one.
+    const warn = (text: string) => void said.push([text, listHeld(directory).length])
+    await settle(directory, { warn })
+    await settle(directory, { warn })
+    expect(said).toEqual([[expect.stringContaining(`--iccid ${iccid(1)} prints it again`), 1]])
   })
 
   test('names nobody where another call uses what a killed one held', async () => {
     const directory = lot(0)
     put(directory, 1, `__${X(1)}`, { claim: 'other' })
     put(directory, 1, `.${X(1)}~${TAG}`)
+    expect(perhapsNotPrinted(directory, { name: X(1), tag: TAG })).toBeUndefined()
     const { said, ...sink } = messages()
     await settle(directory, sink)
     expect([said, listHeld(directory)]).toEqual([[], []])

@@ -14,6 +14,7 @@ import {
   rename,
   write,
 } from '../../src/store/files.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { lot, X } from '../support/lot.ts'
 
 const systemError = (code: string) => Object.assign(new Error(code), { code })
@@ -74,6 +75,21 @@ test('new files have the rights of their directory, but for other users', async 
   expect(() => write(join(directory, 'file'), '')).toThrow('EEXIST')
   await flushFiles([join(directory, 'file'), join(directory, 'gone'), directory], true)
   await expect(flushFiles([join(directory, 'gone')])).rejects.toThrow('ENOENT')
+})
+
+test.runIf(hasSmallDisks)('a file for which there is no room is not there', async () => {
+  const { path, fill, close } = await smallDisk(1)
+  try {
+    fill(1)
+    expect(() => write(join(path, 'file'), 'x'.repeat(9000))).toThrow('ENOSPC')
+    expect(exists(join(path, 'file'))).toBe(false)
+  } finally {
+    await close()
+  }
+})
+
+test('a directory in the place of a file is damage, and no disk that can not be read', () => {
+  expect(() => readText(lot(0))).toThrow(expect.objectContaining({ fault: 'damaged' }))
 })
 
 test('a file that begins with a byte order mark is read without it', () => {

@@ -142,6 +142,13 @@ test('a copy without hidden files is one if it was used', () => {
   expect(() => entered(directory)).toThrow(/is a copy, or came back from a backup/)
 })
 
+test('a copy without hidden files is one also if other tools used many profiles before', () => {
+  const used = Array.from({ length: 100 }, (_, n) => [`__${iccid(n + 1)}.json`, stored(n + 1)])
+  const last = stored(200, { claim: 'x' })
+  const directory = directoryWith({ ...Object.fromEntries(used), [`__${iccid(200)}.json`]: last })
+  expect(identityState(directory)).toBe('copy')
+})
+
 describe('a directory that has lost the records of devices', () => {
   test('is refused, for devices, or if it has lost all hidden files', () => {
     const directory = directoryWith(USED_BY_DEVICE)

@@ -50,10 +50,19 @@ describe('an answer', () => {
     expect(names(directory)).toEqual([X(1)])
   })
 
-  test('that does not come leaves nothing either', () => {
+  test('that does not come leaves nothing either, nor does one without profiles', async () => {
     const directory = lot(0)
     release(directory, request(directory, 2))
+    expect(await receive(directory, request(directory, 2), [])).toBe(0)
     expect(incoming(directory)).toEqual([])
+  })
+
+  test('of which a part was put aside before the disk failed is put aside again', async () => {
+    const directory = lot(0)
+    const id = request(directory, 1)
+    writeFileSync(join(directory, '.incoming', `~${id}`, 'answer'), '{"iccid":"89')
+    expect(await receive(directory, id, [profile(1)])).toBe(1)
+    expect(names(directory)).toEqual([X(1)])
   })
 
   test('does not come again for what is used, held or put aside', async () => {
@@ -75,6 +84,15 @@ describe('an answer', () => {
     expect(names(directory)).toEqual([X(1), X(2)])
     expect(said).toEqual(['stored 2 profiles that an interrupted fetch has received'])
     expect(incoming(directory)).toEqual([])
+  })
+
+  test('that a killed call has closed goes, and a request stays noted', async () => {
+    const directory = lot(0)
+    const id = request(directory, 1)
+    leaveAnswer(directory, '-abc', 1)
+    await finishAnswers(directory, messages())
+    expect([names(directory), incoming(directory)]).toEqual([[], [`~${id}`]])
+    expect(waitingIn(directory).requests).toMatchObject([{ count: 1 }])
   })
 
   test('that was put aside before its flush failed is not put aside again', async () => {
@@ -191,4 +209,15 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   )
   expect(incoming(directory)).toEqual(['abc'])
   expect(said).toEqual([expect.stringMatching(/^a request for 50 profiles of .* has no answer/)])
+})
+
+test('what is on its way to its name is no rubbish while nobody can say what is open', () => {
+  const directory = lot(0)
+  leaveAnswer(directory, 'abc', 1)
+  put(directory, 1, `.abc@by~${X(1)}`)
+  utimesSync(join(directory, `.abc@by~${X(1)}`), 1, 1)
+  const seen = look(directory)
+  renameSync(join(directory, '.incoming'), join(directory, 'away'))
+  expect(() => removeRubbish(directory, seen, messages())).toThrow('ENOENT')
+  expect(names(directory)).toEqual([`.abc@by~${X(1)}`, 'away'])
 })

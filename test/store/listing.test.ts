@@ -27,6 +27,7 @@ describe('a listing', () => {
       'A.JSON',
       '.~d',
       `.${X(7)}~editor`,
+      `__${X(8)}.aside`,
     ])
       writeFileSync(join(directory, name), '')
     const { unused, used, held, aside, others } = look(directory)
