@@ -1,11 +1,12 @@
 /** In which order the executable makes its steps, as the system sees them: what must not be lost is flushed before. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunOptions, type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
 import { openWorks, type Works } from '../../scripts/torture/works.ts'
+import { newTag } from '../../src/store/directory.ts'
 import { type Call, readCalls, traced, whyNoTrace } from '../support/trace.ts'
 
 const reason = whyNoTrace()
@@ -84,6 +85,24 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
       'flush D',
       'print',
       'unlink D/.X~TAG',
+    ])
+  })
+
+  test('next: what a killed call has decided is used and flushed before its sign goes', async () => {
+    const D = await stocked(1)
+    const [iccid = ''] = look(D).unused
+    const tag = newTag()
+    const stored = JSON.parse(readFileSync(join(D, `${iccid}.json`), 'utf8'))
+    renameSync(join(D, `${iccid}.json`), join(D, `.${iccid}.json~${tag}`))
+    writeFileSync(join(D, `.!${tag}`), JSON.stringify({ ...stored, device: 'SN-1', claim: tag }))
+    const steps = await stepsOf({ D }, (how) => start(works.nextLine(D, '--device', 'SN-1'), how))
+    expect(steps.slice(steps.indexOf('rename D/.!TAG D/__X'))).toEqual([
+      'rename D/.!TAG D/__X',
+      'flush D',
+      'unlink D/.X~TAG',
+      'flush D',
+      'flush D/__X',
+      'print',
     ])
   })
 
