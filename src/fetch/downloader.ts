@@ -73,8 +73,9 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   /** Sends a request, and repeats it until it is answered. How long it waits, and how often it tries, is planned. */
   function next(): Promise<void> {
     const shouldRetry = ({ error }: RetryContext) =>
-      error instanceof CallFailure && planner.isWorthAnotherTry(plan, error)
-    return pRetry(() => limit(ask), { retries: 99, minTimeout: 0, signal: over, shouldRetry })
+      !over.aborted && error instanceof CallFailure && planner.isWorthAnotherTry(plan, error)
+    // Without its signal, for which it would drop what a request under way has failed with.
+    return pRetry(() => limit(ask), { retries: 99, minTimeout: 0, shouldRetry })
   }
 
   async function ask(): Promise<void> {

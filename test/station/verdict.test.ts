@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Answer } from '../../src/station/answer.ts'
 import type { Settings } from '../../src/station/settings.ts'
+import { Answer } from '../../src/station/verdict.ts'
 
 const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
 const given = { iccid: '', line: '', device: 'SN-1', isAgain: false }
