@@ -192,7 +192,7 @@ async function giveHeld(
     if (!known.has(name)) store.guarded(source, name, () => store.hold(places))
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
-  store.flushNames(source)
+  await store.flushNames(source, ...heldBy(source, id).map((each) => store.placesOf(source, each).held))
   const texts = new Map<string, string>()
   const items = heldBy(source, id).filter((held) => {
     const text = usableText(source, held, messages)
@@ -240,7 +240,7 @@ async function forget(source: string, id: string, come: store.Given['items'] = [
   if (store.isOnFat(source))
     store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   store.removeAll(places.map(({ held }) => held))
-  store.flushNames(source)
+  await store.flushNames(source)
   // A removal may have failed because the source was away for a moment: what has come never goes back.
   const tags = new Set(come.map(({ tag }) => tag))
   for (const held of heldBy(source, id)) if (!tags.has(held.tag)) store.letGo(source, held)

@@ -34,7 +34,6 @@ export async function handOut(order: Order, print: Print): Promise<void> {
     what = 'claimed and may have been printed'
     await print(taken)
   } catch (error) {
-    // What withholds a profile may be an hour old.
     cleanUp(call, directory, messages)
     const used = taken.length > 0 ? taken : (call?.used ?? [])
     throw used.length > 0
@@ -49,7 +48,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
 function flushAgain(taken: readonly Taken[], directory: string): void {
   const again = taken.filter(({ isAgain }) => isAgain)
   // In this order: on btrfs, the flush of a file brings its name, and no other one.
-  if (again.length > 0) store.flushNames(directory)
+  if (again.length > 0) store.flushDirectory(directory)
   for (const { places } of again) store.flushFile(places.used)
 }
 
@@ -72,7 +71,7 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
   cleanUp(call, directory, messages)
 }
 
-/** Whatever it meets: the profiles are out, or something else has failed. */
+/** Removes what may withhold a profile, if it can: the profiles are out, or something else has failed. */
 function cleanUp(call: Call | undefined, directory: string, messages: Order['messages']): void {
   const listing = call?.unused.listing
   if (listing !== undefined) ifPossible(() => store.removeRubbish(directory, listing, messages))

@@ -179,8 +179,7 @@ export class Call {
 
   /** @returns undefined if somebody else has it */
   #hold(name: string, device: Device): store.Claim | undefined {
-    const { directory, isNew } = this.#order
-    const claim = store.begin(directory, name, { ...this.#by, device, ...(isNew && { isNew }) })
+    const claim = store.begin(this.#order.directory, name, { ...this.#by, device, isNew: this.#order.isNew })
     if (claim !== undefined) this.#held.set(claim.tag, claim)
     return claim
   }

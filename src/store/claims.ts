@@ -112,8 +112,7 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
     } finally {
       if (!isHeld) files.remove(places.draft)
     }
-    const { device, isNew } = by
-    return isHeld ? { name, tag, iccid: iccidOf(name) ?? '', stored, device, isNew, places } : undefined
+    return isHeld ? { ...by, name, tag, iccid: iccidOf(name) ?? '', stored, places } : undefined
   })
 }
 
@@ -132,7 +131,7 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
     files.rename(each.places.decision, each.places.used)
     used.push(each)
   }
-  if (recorded.length > 0) files.flushNames(directory)
+  if (recorded.length > 0) await files.flushNames(directory, ...recorded.map(({ places }) => places.used))
   // Somebody else may have finished it, and then it says the same.
   const lost = recorded.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
   for (const each of lost) used.splice(used.indexOf(each), 1)
@@ -221,7 +220,7 @@ async function finish(directory: string, held: Held, text: string): Promise<bool
     return false
   }
   files.rename(places.decision, places.used)
-  files.flushNames(directory)
+  await files.flushNames(directory, places.used)
   return true
 }
 

@@ -318,17 +318,20 @@ export function withScratch<T>(directory: string, action: (path: string) => T): 
   try {
     return action(path)
   } finally {
-    remove(path)
+    ifPossible(() => void remove(path))
   }
 }
 
 /**
  * The same where no directory can be flushed: Windows and servers of SMB write changes of names to a log, which is on the
- * disk up to a new file that is flushed.
+ * disk up to a file that is flushed.
+ * @param renamed the files that have new names; none if names were removed, and a new file is flushed
  */
-export function flushNames(directory: string): void {
-  if (canTwoWin(directory)) withScratch(directory, flushFile)
+export async function flushNames(directory: string, ...renamed: readonly string[]): Promise<void> {
   flushDirectory(directory)
+  if (!canTwoWin(directory)) return
+  if (renamed.length === 0) withScratch(directory, flushFile)
+  else await flushFiles(renamed, true)
 }
 
 /** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */

@@ -263,7 +263,7 @@ export async function arrive(
       // By a move, what is put aside comes home.
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
-  files.flushNames(directory)
+  await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))
   // It has come and is gone on, or the directory was away, or a stick that was pulled has undone what was not flushed.
   if (!isSure && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
     throw notArrived(directory)

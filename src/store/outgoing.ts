@@ -19,8 +19,6 @@ export function noteTarget(directory: string, { id, to }: Outgoing): void {
   const path = pathOf(directory, id)
   files.make(join(directory, OUTGOING))
   try {
-    // A power cut may have left an empty one.
-    if (files.read(path) === '') files.remove(path)
     if (!files.exists(path)) files.write(path, to)
     files.flushFile(path)
   } catch (error) {

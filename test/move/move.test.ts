@@ -172,14 +172,6 @@ describe('an interrupted move', () => {
     expect(outgoingIn(source)).toEqual([])
   })
 
-  test('to a target that is lost, whose note a power cut has emptied, is noted again', async () => {
-    await kill(true)
-    const { id = '' } = outgoingIn(source)[0] ?? {}
-    writeFileSync(join(source, '.outgoing', id), '')
-    noteTarget(source, { id, to: target })
-    expect(outgoingIn(source)).toEqual([{ id, to: target }])
-  })
-
   test('to a target that is lost is taken back when the user says so', async () => {
     await kill(true)
     renameSync(target, `${target}.gone`)

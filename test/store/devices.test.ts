@@ -47,6 +47,8 @@ test.each([
   expect(await makeRecords(directory, [record(other, 2)])).toEqual([])
   const own = { ...record(other, 2), isNew: true }
   expect(await makeRecords(directory, [own])).toEqual([own])
+  // It keeps what it has, also where nobody says it again.
+  expect(await makeRecords(directory, [record(other, 2)])).toEqual([record(other, 2)])
   expect(recordOf(directory, one)).toMatchObject(record(one, 1))
   expect(recordOf(directory, other)).toMatchObject(record(other, 2))
 })

@@ -36,8 +36,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the directory is flushed before the print',
     file: CLAIMS,
-    text: '  if (recorded.length > 0) files.flushNames(directory)\n',
-    by: '',
+    text: 'if (recorded.length > 0) await files.flushNames(directory, ',
+    by: 'if (recorded.length > 1e9) await files.flushNames(directory, ',
     families: ['ext4 fresh/2 next: A?^0'],
   },
   {
@@ -150,8 +150,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what has come is flushed before the source forgets it',
     file: INCOMING,
-    text: '  files.flushNames(directory)\n  // It has come',
-    by: '  // It has come',
+    text: '  await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))\n',
+    by: '',
     families: [
       'unordered fresh/1 move: A?^0',
       'unordered fresh/1 move: A?^0/1',
@@ -161,8 +161,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the source is flushed before the target gets anything',
     file: MOVE,
-    text: '  store.flushNames(source)\n  const texts',
-    by: '  const texts',
+    text: '  await store.flushNames(source, ...heldBy(',
+    by: '  Array.of(source, ...heldBy(',
     families: [
       'unordered fresh/1 move: A?^0',
       'unordered fresh/1 move: A?^0/1',
@@ -256,8 +256,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'names are flushed with a new file where no directory can be',
     file: 'store/files.ts',
-    text: '  if (canTwoWin(directory)) withScratch(directory, flushFile)\n',
-    by: '',
+    text: '  if (!canTwoWin(directory)) return\n',
+    by: '  if (directory !== undefined) return\n',
     families: ['handles fresh/2 next2: A?^0'],
   },
   {

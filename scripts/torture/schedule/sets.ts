@@ -132,7 +132,11 @@ export const SETS: Record<string, readonly Part[]> = {
     { bases: () => bases('skewed', twiceEach(SINGLE), [2]), families: ['A?! B', 'A? B A'] },
   ],
   power: [
-    { bases: () => bases('ext4 unordered btrfs', BOTH, [2]), families: first(ENDS.slice(1)), isBoth: true },
+    {
+      bases: () => bases('ext4 unordered btrfs handles', BOTH, [2]),
+      families: first(ENDS.slice(1)),
+      isBoth: true,
+    },
     {
       bases: () => bases('ext4 unordered btrfs', BOTH, [2]),
       families: ['A? B^0 A', 'A? B?^0'],
