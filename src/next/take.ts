@@ -179,7 +179,8 @@ export class Call {
 
   /** @returns undefined if somebody else has it */
   #hold(name: string, device: Device): store.Claim | undefined {
-    const claim = store.begin(this.#order.directory, name, { ...this.#by, device, isNew: this.#order.isNew })
+    const isNew = this.#order.isNew || undefined
+    const claim = store.begin(this.#order.directory, name, { ...this.#by, device, isNew })
     if (claim !== undefined) this.#held.set(claim.tag, claim)
     return claim
   }
