@@ -1,4 +1,4 @@
-/** The RSA private key of the user: how it is read, and what a file is that is none. */
+/** The RSA private key of the user: how it is read, its passphrase, what a file is that is none, and how it decrypts (RSA-OAEP). */
 import { constants, createPrivateKey, type KeyObject, privateDecrypt, webcrypto } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

@@ -1,4 +1,4 @@
-/** What comes between the hold of a profile and its decision: it is decrypted, checked and encoded, so that only printing can fail later; or skipped. */
+/** Between the hold of a profile and its decision, it is decrypted, checked and encoded, or skipped: only printing can fail later. */
 import { Failure, UnusableProfile } from '../failure.ts'
 import { type Decrypt, type PrivateKey, wrongKey } from '../key/private-key.ts'
 import {

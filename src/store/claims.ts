@@ -12,7 +12,6 @@ import { parseStored } from '../profile/check.ts'
 import type { Messages } from '../words.ts'
 import { makeRecords } from './devices.ts'
 import * as files from './files.ts'
-import { canTwoWin, make, makeNew, patiently, removeEmpty } from './files.ts'
 import { listHeld } from './listing.ts'
 import {
   CLAIMS,
@@ -36,24 +35,24 @@ import { readUsed } from './state.ts'
  * @returns what the action returns; undefined if somebody else has the guard
  */
 export function guarded<T>(directory: string, name: string, action: () => T): T | undefined {
-  if (!canTwoWin(directory)) return action()
+  if (!files.canTwoWin(directory)) return action()
   const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
-  if (!patiently(() => take(guard))) return undefined
+  if (!files.patiently(() => take(guard))) return undefined
   try {
     return action()
   } finally {
     // What is left of it is rubbish after an hour.
-    removeEmpty(guard)
+    files.removeEmpty(guard)
   }
 }
 
 function take(guard: string): boolean {
   try {
-    return makeNew(guard)
+    return files.makeNew(guard)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
-    make(dirname(guard))
-    return makeNew(guard)
+    files.make(dirname(guard))
+    return files.makeNew(guard)
   }
 }
 

@@ -113,10 +113,11 @@ const fileOf = ({ place, iccid }: Found): string => join(place, iccid)
 function decide(directory: string, draft: Found & Wanted): Found {
   const { device, iccid, isNew } = draft
   for (const place of placesOf(directory, device)) {
-    const known = recordOf(directory, device) ?? recordAt(place)
-    if (known === undefined) files.decide(draft.place, place, iccid, isIccid)
-    const record = known ?? recordAt(place)
-    if (record === undefined || (isNew && record.device !== device)) continue
+    if (recordAt(place) === undefined) files.decide(draft.place, place, iccid, isIccid)
+    const record = recordAt(place)
+    // It may have the other place already.
+    const isOther = record?.device !== device && (isNew || recordOf(directory, device) !== undefined)
+    if (record === undefined || isOther) continue
     if (files.exists(draft.place)) files.drop(draft.place, iccid)
     return record
   }

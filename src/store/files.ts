@@ -323,8 +323,8 @@ export function withScratch<T>(directory: string, action: (path: string) => T): 
 }
 
 /**
- * The same where no directory can be flushed: Windows and servers of SMB write changes of names to a log, which is on the
- * disk up to a file that is flushed.
+ * Makes the names in a directory durable, also where none can be flushed: Windows and servers of SMB write changes of names
+ * to a log, which is on the disk up to a file that is flushed.
  * @param renamed the files that have new names; none if names were removed, and a new file is flushed
  */
 export async function flushNames(directory: string, ...renamed: readonly string[]): Promise<void> {

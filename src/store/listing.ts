@@ -1,4 +1,4 @@
-/** What is in a directory, by its names alone, and the list of the unused ones that a call leaves for the next. A list of a directory that is opened for it is fresh, on every file system. */
+/** What is in a directory, by its names alone: lists are fresh on every file system; and a list of what is unused. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { diskFailure, errnoOf, Failure, ifPossible } from '../failure.ts'
 import { exists, isOnFat, remove, rename, write } from './files.ts'
@@ -80,7 +80,7 @@ const LINE = 27
 /** A directory with fewer names is read as fast as a list. */
 const LEAST_LISTED = 1000
 
-/** What one call tries, the lowest first. */
+/** What one call tries, the lowest first. The list that saves a reading may be old, torn or deleted: only renames decide. */
 export class Unused {
   readonly #directory: string
   #names: Iterator<string, undefined>

@@ -64,7 +64,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a claim is guarded, where two can win',
     file: 'store/claims.ts',
-    text: '  if (!canTwoWin(directory)) return action()\n',
+    text: '  if (!files.canTwoWin(directory)) return action()\n',
     by: '  return action()\n',
     families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],
   },
@@ -263,8 +263,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'two spellings are one device, unless somebody says that they are two',
     file: 'store/devices.ts',
-    text: 'record === undefined || (isNew && record.device !== device)',
-    by: 'record?.device !== device',
+    text: '(isNew || recordOf(directory, device) !== undefined)',
+    by: 'draft !== undefined',
     families: ['ext4 fresh/3 deviceD+lowerD: A? B A'],
   },
   {
