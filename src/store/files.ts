@@ -208,6 +208,8 @@ export function decide(
     } catch (error) {
       const first = namesIn(to).find(isEntry)
       if (first !== undefined || !exists(from)) return first
+      // What is in the way may not be seen yet.
+      ifPossible(() => refresh(dirname(to)))
       removeEmpty(to)
       throw error
     }
@@ -321,6 +323,9 @@ export function withScratch<T>(directory: string, action: (path: string) => T): 
     ifPossible(() => void remove(path))
   }
 }
+
+/** On NFS, a look is fresh after a step of this client in the directory. */
+export const refresh = (directory: string): void => withScratch(directory, () => {})
 
 /**
  * Makes the names in a directory durable, also where none can be flushed: Windows and servers of SMB write changes of names

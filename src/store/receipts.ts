@@ -94,11 +94,7 @@ function writing(path: string, action: () => void): void {
 
 function append(path: string, receipts: readonly Receipt[]): void {
   const lines = receipts.map(({ time, station, iccid, device, directory, ...rest }) =>
-    // What a device says may not be UTF-8; in a receipt, the sign for that stands for a letter that an editor has lost.
-    JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }).replaceAll(
-      '\ufffd',
-      '?',
-    ),
+    JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }),
   )
   // A part of a line was left by a call that was killed, or whose disk was full or lost its power: it printed nothing.
   const end = readPart(path, Math.max(0, statSync(path).size - 1), 1).toString()
@@ -106,7 +102,8 @@ function append(path: string, receipts: readonly Receipt[]): void {
   // The file is not made again: where a stick was, there may be a directory of another disk.
   const file = patiently(() => openSync(path, constants.O_WRONLY | constants.O_APPEND))
   try {
-    writeFileSync(file, mend + lines.map((line) => `${line}\n`).join(''))
+    // What a device says may not be UTF-8; the sign for that stands for a letter that an editor has lost.
+    writeFileSync(file, mend + lines.map((line) => `${line.replaceAll('\ufffd', '?')}\n`).join(''))
     fsyncSync(file)
   } finally {
     closeSync(file)
