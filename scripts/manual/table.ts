@@ -1,11 +1,12 @@
 /** The program's one table of commands and options, as the man page and the completions need it. */
-import { COMMANDS } from '../../src/cli/commands/all.ts'
+
 import { type CommandTable, EXIT_CODE_TOPIC, tablesOf } from '../../src/cli/help.ts'
+import { commandsFor } from '../../src/cli/run.ts'
 
 export type Command = CommandTable
 export type Option = Command['options'][number]
 
-export const commands: readonly Command[] = tablesOf(COMMANDS)
+export const commands: readonly Command[] = tablesOf(await commandsFor())
 
 /** Whether a word can follow the command that is no option: a topic of the help. */
 export const takesTopic = ({ synopsis }: Command) => synopsis.endsWith('[topic]')

@@ -28,8 +28,8 @@ const clipanion: Plugin = {
 const others: Plugin = {
   name: 'others',
   setup({ onResolve }) {
-    onResolve({ filter: /commands.all\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    onResolve({ filter: /commands.\w+-command\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' && !path.includes('next') ? { path, external: true } : undefined,
     )
   },
 }

@@ -1,7 +1,6 @@
 /** Runs one command, from its words to its exit code. */
 import { Cli } from 'clipanion'
 import { diskFailure, exitCode, Failure, UsageError } from '../failure.ts'
-import { NextCommand } from './commands/next-command.ts'
 import { BaseCommand, type CommandClass, type Context, nameLike, variableOf } from './commands/options.ts'
 import { Report } from './report.ts'
 import { isTerminal, isWritePending, print } from './streams.ts'
@@ -12,6 +11,25 @@ declare const SOFTSIM_VERSION: string | undefined
 const version = typeof SOFTSIM_VERSION === 'undefined' ? 'from source' : SOFTSIM_VERSION
 
 const report = new Report()
+
+/** In the order in which the help lists them. What is called by its name loads no other one: `next` starts once per device. */
+const COMMANDS: Readonly<Record<string, () => Promise<CommandClass>>> = {
+  fetch: async () => (await import('./commands/fetch-command.ts')).FetchCommand,
+  next: async () => (await import('./commands/next-command.ts')).NextCommand,
+  station: async () => (await import('./commands/station-command.ts')).StationCommand,
+  move: async () => (await import('./commands/move-command.ts')).MoveCommand,
+  restore: async () => (await import('./commands/restore-command.ts')).RestoreCommand,
+  status: async () => (await import('./commands/status-command.ts')).StatusCommand,
+  help: async () => (await import('./commands/help-command.ts')).HelpCommand,
+  version: async () => (await import('./commands/help-command.ts')).VersionCommand,
+}
+
+/** The command of this name, or all of them if there is none, and for the help. */
+export function commandsFor(name?: string): Promise<CommandClass[]> {
+  const all = Object.entries(COMMANDS)
+  const named = all.filter(([each]) => each === name && each !== 'help')
+  return Promise.all((named.length > 0 ? named : all).map(([, load]) => load()))
+}
 
 /**
  * @param argv without the program name
@@ -43,10 +61,7 @@ export function crash(error: unknown): number {
 }
 
 async function execute(argv: readonly string[]): Promise<void> {
-  // `next` starts once per device, and does without the other commands.
-  const commands: CommandClass[] =
-    argv[0] === 'next' ? [NextCommand] : (await import('./commands/all.ts')).COMMANDS
-  const context = { report, version, commands, env: process.env }
+  const context = { report, version, commands: await commandsFor(argv[0]), env: process.env }
   const command = parse(argv, context)
   if (command instanceof BaseCommand && !command.version) {
     report.level = command.verbosity

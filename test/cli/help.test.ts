@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { helpOn, tablesOf } from '../../src/cli/help.ts'
 import { Report } from '../../src/cli/report.ts'
+import { commandsFor } from '../../src/cli/run.ts'
 import { EXIT_CODES } from '../../src/failure.ts'
 import { lines } from '../support/promises.ts'
 
-const context = { commands: COMMANDS, version: '1.2.3', report: new Report(() => {}), env: {} }
-const tables = tablesOf(COMMANDS)
+const commands = await commandsFor()
+const context = { commands, version: '1.2.3', report: new Report(() => {}), env: {} }
+const tables = tablesOf(commands)
 
 test('the overview has the version and every command', () => {
   const overview = helpOn(undefined, context)

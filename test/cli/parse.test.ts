@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
 import type { BaseCommand, Context } from '../../src/cli/commands/options.ts'
 import { Report } from '../../src/cli/report.ts'
-import { parse } from '../../src/cli/run.ts'
+import { commandsFor, parse } from '../../src/cli/run.ts'
 import { UsageError } from '../../src/failure.ts'
+
+const commands = await commandsFor()
 
 /** What a command line, with a blank between its words, becomes. */
 function parsed(line: string | readonly string[], env: NodeJS.ProcessEnv = {}): object {
   const argv = typeof line === 'string' ? line.split(' ').filter(Boolean) : line
-  const context: Context = { report: new Report(() => {}), version: '1.2.3', commands: COMMANDS, env }
+  const context: Context = { report: new Report(() => {}), version: '1.2.3', commands, env }
   return parse(argv, context)
 }
 

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, inject, test } from 'vitest'
 import { draw } from '../../scripts/demo/draw.ts'
 import { session } from '../../scripts/demo/session.ts'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { tablesOf } from '../../src/cli/help.ts'
+import { commandsFor } from '../../src/cli/run.ts'
 import { EXIT_CODES } from '../../src/failure.ts'
 import { program } from '../support/softsim.ts'
 import { blocksOf, PAGES, pageAt, rowsOf, sectionOf } from './pages.ts'
@@ -28,8 +28,10 @@ const optionsIn = (text: string) =>
 
 const SOURCES = globSync('src/**/*.ts').map((path) => readFileSync(path, 'utf8'))
 
+const allTables = tablesOf(await commandsFor())
+
 describe('options', () => {
-  const tables = tablesOf(COMMANDS).filter(({ name }) => name in PAGE_OF)
+  const tables = allTables.filter(({ name }) => name in PAGE_OF)
 
   test('each command has a page', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(PAGE_OF).sort())
