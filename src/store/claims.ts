@@ -121,11 +121,8 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
  * @throws the system error; what is used by then is in `used`
  */
 export async function commit(directory: string, claims: readonly Claim[], used: Claim[]): Promise<void> {
-  await files.flushFiles(
-    claims.map(({ places }) => places.draft),
-    true,
-  )
-  const recorded = await makeRecords(directory, claims, ({ places }) => sign(places))
+  const drafts = claims.map(({ places }) => places.draft)
+  const recorded = await makeRecords(directory, claims, ({ places }) => sign(places), drafts)
   for (const each of recorded) {
     files.rename(each.places.decision, each.places.used)
     used.push(each)

@@ -4,7 +4,7 @@
  *
  * Invariant: a device has at most one record, and it is never changed.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import * as files from './files.ts'
@@ -39,9 +39,7 @@ export const isTwin = (one: string, other: string): boolean => one !== other && 
 
 /** The place of a device, and the one that it has if a device of another spelling has the first. It may contain any characters. */
 const placesOf = (directory: string, device: string): string[] =>
-  [folded(device), `=${device}`].map((text) =>
-    join(directory, DEVICES, createHash('sha256').update(text).digest('hex')),
-  )
+  [folded(device), `=${device}`].map((text) => join(directory, DEVICES, hash('sha256', text)))
 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
@@ -79,28 +77,29 @@ export function twinOf(directory: string, device: string): string | undefined {
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
  * @param isDecided decides the claim of one, when all that can fail before is done
+ * @param paths files that must be durable by then
  * @returns those that are decided, and that no other profile of their devices is in the way of
  */
 export async function makeRecords<E extends Wanted>(
   directory: string,
   all: readonly E[],
   isDecided: (each: E) => boolean = () => true,
+  paths: readonly string[] = [],
 ): Promise<E[]> {
   const place = () => join(directory, DEVICES, `~${newTag()}`)
   const drafts = all.flatMap((own) =>
     own.device === undefined ? [] : { own, ...own, device: own.device, place: place() },
   )
-  if (drafts.length === 0) return all.filter(isDecided)
-  files.make(join(directory, DEVICES))
+  if (drafts.length > 0) files.make(join(directory, DEVICES))
   for (const { place, iccid, device } of drafts)
     files.write(join(files.make(place), iccid), JSON.stringify({ device }))
-  await files.flushFiles(drafts.map(fileOf))
+  await files.flushFiles([...paths, ...drafts.map(fileOf)], true)
   const decided = new Set(all.filter(isDecided))
+  if (drafts.length === 0) return [...decided]
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   files.flushDirectory(directory)
   const records = drafts.filter(({ own }) => decided.has(own)).map((draft) => decide(directory, draft))
-  // Whoever made it may not have flushed it.
-  await files.flushFiles(records.map(fileOf))
+  // Whoever made one has flushed the file before, but perhaps not its name.
   await files.flushDirectories(records.map(({ place }) => place))
   files.flushDirectory(join(directory, DEVICES))
   const recorded = new Map(records.map(({ device, iccid }) => [device, iccid]))

@@ -26,7 +26,7 @@ export {
   resultsOf,
   twinOf,
 } from './devices.ts'
-export { flushDirectory, flushFile, flushNames, isOnFat, readText, refresh, removeAll } from './files.ts'
+export { flushDirectory, flushFile, flushNames, isOnFat, readText, removeAll } from './files.ts'
 export {
   copyFailure,
   disown,
@@ -72,4 +72,4 @@ export {
 export { giveUp, isGivenUp, noteTarget, outgoingIn, removeNote } from './outgoing.ts'
 export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
 export { removeRubbish } from './rubbish.ts'
-export { readUsed, type State, stateOf } from './state.ts'
+export { readUsed, refresh, type State, stateOf } from './state.ts'

@@ -208,8 +208,8 @@ export function decide(
     } catch (error) {
       const first = namesIn(to).find(isEntry)
       if (first !== undefined || !exists(from)) return first
-      // What is in the way may not be seen yet.
-      ifPossible(() => refresh(dirname(to)))
+      // A client of NFS may have looked before, and sees what is in the way only when it makes the same.
+      ifPossible(() => void makeNew(to))
       removeEmpty(to)
       throw error
     }
@@ -323,9 +323,6 @@ export function withScratch<T>(directory: string, action: (path: string) => T): 
     ifPossible(() => void remove(path))
   }
 }
-
-/** On NFS, a look is fresh after a step of this client in the directory. */
-export const refresh = (directory: string): void => withScratch(directory, () => {})
 
 /**
  * Makes the names in a directory durable, also where none can be flushed: Windows and servers of SMB write changes of names

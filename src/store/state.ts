@@ -1,6 +1,6 @@
 /** Where one profile is. It is in one place: unused, used, held, or put aside; otherwise it is gone, or on its way. */
 import { UnusableProfile } from '../failure.ts'
-import { exists, readText, refresh } from './files.ts'
+import { exists, readText, withScratch } from './files.ts'
 import { look } from './listing.ts'
 import { type Held, iccidOf, nameOf, parseUsed, pathIn, type Used, usedName } from './names.ts'
 
@@ -45,6 +45,9 @@ function lookAt(directory: string, iccid: string): State | undefined {
   const unused = names.find((name) => exists(pathIn(directory, name)))
   return unused === undefined ? undefined : { state: 'unused', name: unused }
 }
+
+/** On NFS, a look is fresh after a step of this client in the directory: it makes and removes a file. */
+export const refresh = (directory: string): void => withScratch(directory, () => {})
 
 /**
  * Reads a file that says who uses a profile, or who may.

@@ -29,8 +29,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the text of a claim is flushed before it is decided',
     file: CLAIMS,
-    text: '  await files.flushFiles(\n    claims.map(({ places }) => places.draft),\n    true,\n  )\n',
-    by: '',
+    text: 'sign(places), drafts)',
+    by: 'sign(places))',
     families: ['ext4 fresh/2 next: A?^0'],
   },
   {
