@@ -118,6 +118,7 @@ export const SETS: Record<string, readonly Part[]> = {
   shares: [
     { bases: () => bases('handles smb nfs', BOTH, [2]), families: ['A? B A'], isBoth: true },
     { bases: () => bases('handles smb nfs', PAIRS, [1]), families: ['A? B? A B'], isBoth: true },
+    { bases: () => bases('handles smb nfs', PAIRS, [2]).map(brandNew), families: ['A? B A'], isBoth: true },
     { bases: () => bases('slow', BOTH, [2]), families: ['A? B A'], isBoth: true },
     { bases: () => bases('sshfs', twiceEach('move move2'), [1]), families: ['A?! B', 'A? B A'] },
   ],
@@ -231,6 +232,9 @@ const RESTORED = tuples({
   move: 'next nextT home relay',
   store: 'next',
 })
+
+/** Nobody has made an identity yet. */
+const brandNew = (base: Base): Base => ({ ...base, start: 'new' })
 
 /** Its records are there, and durable. */
 const assigned = (base: Base): Base => ({ ...base, start: 'assigned' })
