@@ -71,14 +71,14 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   test('next --device: the record is on the disk before the profile is used', async () => {
     const D = await stocked(2)
     const line = works.nextLine(D, '--device', 'SN-1')
-    expect(await stepsOf({ D }, (how) => start(line, how))).toEqual([
+    const steps = await stepsOf({ D }, (how) => start(line, how))
+    // In any order: they are flushed at once.
+    expect(new Set(steps.splice(1, 2))).toEqual(new Set(['flush D/.~TAG', 'flush D/.devices/~TAG/ICCID']))
+    expect(steps).toEqual([
       'rename D/X D/.X~TAG',
-      'flush D/.~TAG',
-      'flush D/.devices/~TAG/ICCID',
       'rename D/.~TAG D/.!TAG',
       'flush D',
       'rename D/.devices/~TAG D/.devices/HASH',
-      'flush D/.devices/HASH/ICCID',
       'flush D/.devices/HASH',
       'flush D/.devices',
       'rename D/.!TAG D/__X',
