@@ -35,9 +35,15 @@ export interface After {
   readonly more: readonly string[]
 }
 
+const hasGuards = ({ kind }: World): boolean => /^(handles|held|smb|sshfs)$/.test(kind.name)
+
 /** Whether a call that stands still or was killed has the guard of a profile, which nobody gets then for an hour. */
-export const isGuarded = ({ kind }: World, { outcome, error }: Result): boolean =>
-  /^(handles|held|smb|sshfs)$/.test(kind.name) && outcome === 'disk' && error.includes('other calls hold')
+export const isGuarded = (world: World, { outcome, error }: Result): boolean =>
+  hasGuards(world) && outcome === 'disk' && error.includes('other calls hold')
+
+/** Whether such a call stands beside one that wanted the profile. */
+export const isWaiting = (world: World, { error }: Result): boolean =>
+  hasGuards(world) && error.startsWith('another call has claimed')
 
 /** The different moves of all calls. */
 function movesOf({ calls, start }: Schedule): Move[] {

@@ -83,8 +83,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a record is only made of what its device holds',
     file: CLAIMS,
-    text: '({ places }) => sign(places))',
-    by: '({ places, device }) => sign(places) || device !== undefined)',
+    text: '({ places }) => sign(places), drafts)',
+    by: '({ places, device }) => sign(places) || device !== undefined, drafts)',
     families: ['ext4 fresh/1 deviceD+settle+next: A? B C A'],
   },
   {
