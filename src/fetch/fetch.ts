@@ -26,11 +26,11 @@ export async function fetchProfiles(order: Order): Promise<void> {
     const before = unusedIn(directory, (each) => look(each).unused.length)
     if (before !== undefined) warnOf(directory, messages)
     const count = stock === undefined ? order.count : stock - (before ?? 0)
+    if (before === undefined) makeTarget(directory)
     const what = count > 0 ? `ordering ${count}` : 'nothing to order'
     if (stock !== undefined)
       messages.tell(0, `${directory} has ${several(before ?? 0, 'unused profile')}: ${what}`)
     if (count <= 0) return
-    if (before === undefined) makeTarget(directory)
     const tally = new Tally()
     const began = performance.now()
     const { notePause, line } = viewOf(count, tally, messages)

@@ -15,7 +15,7 @@ import { Answer, type Verdict } from './verdict.ts'
 
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
-const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
+const AGAIN = 'scan the devices that have not passed again: what has a profile gets the same one'
 
 /** Runs a shift to its end. @throws {Failure} if it can't begin or go on, or if a device has not passed */
 export async function runShift(settings: Settings): Promise<void> {

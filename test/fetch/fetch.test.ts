@@ -288,6 +288,12 @@ describe('--stock orders what is missing', () => {
     expect([unusedIn(directory).length, asked()]).toEqual([9, [4, 2]])
   })
 
+  test('and says nothing of an order where it has no place for it', async () => {
+    const { run, directory } = await serviceThat()
+    const { stderr } = await run({ stock: 4, directory: join(directory, 'away', 'profiles') })
+    expect(stderr).toMatch(/^softsim: error: directory .*away does not exist\n/)
+  })
+
   /** Leaves an answer of so many profiles as a call does that is killed when it has put it aside. */
   function putAsideIn(directory: string, count: number): void {
     const place = join(directory, '.incoming', '0123456789abcdef0123')

@@ -241,11 +241,14 @@ describe('a backup from the middle of something', () => {
     const from = identityOf(directory)
     const receipts = [receipt(2, 'SN-2', { from }), receipt(1, null), receipt(3, null, { directory })]
     const path = fileOf(...receipts, receipt(4, 'SN-4', { directory: '/elsewhere' }))
-    expect((await restored(directory, [path])).slice(1, 5)).toEqual([
+    expect((await restored(directory, [path])).slice(1, 6)).toEqual([
       'used: nobody known has 1: station line-1, r.jsonl:2',
       'missing: SN-2 has 2: station line-1, r.jsonl:1',
       'missing: nobody known has 3: station line-1, r.jsonl:3',
       '1 profile marked used, as the receipts of line-1 say',
+      expect.stringMatching(
+        /^2 profiles missing: devices named with one keep it; .* ask the service provider$/,
+      ),
     ])
     expect(records(directory)).toMatchObject([{ device: 'SN-2', iccid: iccid(2) }])
     // It was found.
