@@ -131,12 +131,13 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
   }
   refuseGivenUp(source, target, id, given)
   await store.arriveIn(target, id, given, ({ name, tag = '' }) =>
-    store.readText(store.placesOf(source, { name, tag }).held),
+    store.read(store.placesOf(source, { name, tag }).held),
   )
   await forget(source, id, given.items)
   checkIdentity(source, own)
   refuseGivenUp(source, target, id, given)
   store.closeIn(target, id)
+  checkIdentity(target, id.slice(0, id.indexOf('.')))
   store.removeNote(source, id)
   return given.items.length
 }

@@ -51,8 +51,7 @@ export async function restore(restoration: Restoration): Promise<void> {
   messages.tell(0, `${several(used.length, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
   const how = 'if one is nowhere else, remove .aside from its name'
   if (lines.aside.length > 0) messages.warn(`${several(lines.aside.length, 'profile')} aside: ${how}`)
-  const lost =
-    'devices named with one keep it; what came by a move is lost with the disk: ask the service provider'
+  const lost = 'devices named with one keep it; what came by a move is lost: ask the service provider'
   if (lines.missing.length > 0) messages.warn(`${several(lines.missing.length, 'profile')} missing: ${lost}`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
   if (lines['two devices'].length + lines['two profiles'].length === 0) return

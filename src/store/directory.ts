@@ -26,7 +26,7 @@ export {
   resultsOf,
   twinOf,
 } from './devices.ts'
-export { flushDirectory, flushFile, flushNames, isOnFat, readText, removeAll } from './files.ts'
+export { flushDirectory, flushFile, flushNames, isOnFat, read, readText, removeAll } from './files.ts'
 export {
   copyFailure,
   disown,

@@ -275,10 +275,12 @@ const notArrived = (directory: string) =>
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {
-  if (files.isOnFat(directory)) return void sweep(pathOf(directory, id))
-  if (!files.rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
-  files.flushDirectory(join(directory, INCOMING))
-  sweep(pathOf(directory, CLOSED + id))
+  const isStick = files.isOnFat(directory)
+  // As long as an order is there, nothing leaves a stick: no error is passed over.
+  if (isStick) files.remove(pathOf(directory, id, ORDER))
+  else if (!files.rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
+  else files.flushDirectory(join(directory, INCOMING))
+  sweep(pathOf(directory, isStick ? id : CLOSED + id))
 }
 
 /** Removes what is finished. What is left of it does no harm. */

@@ -5,6 +5,8 @@ import { type Call, callOf, type Print, type Result, type World } from './engine
 import {
   fieldsOf,
   LOT,
+  LOTS,
+  ordersIn,
   type Place,
   placesIn,
   placesOf,
@@ -43,6 +45,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...severalFor(world.prints, schedule),
     ...receipts(world),
     ...inTwoPlaces(its),
+    ...open(its),
     ...costly(its),
   ]
   if (now !== undefined) return now
@@ -96,6 +99,13 @@ function* severalFor(prints: readonly Print[], { calls }: Schedule): Generator<V
   for (const all of Map.groupBy(named, ({ device }) => (isTwo ? device : device?.toUpperCase())).values())
     if (new Set(all.map((each) => each.iccid)).size > 1)
       yield { rule: 'two for a device', what: all.map(shown).join(', ') }
+}
+
+/** Where every call has ended well, no move is open: the disk may be taken away from whoever could finish it. */
+function* open({ world, schedule }: Case): Generator<Violation> {
+  if (schedule.start.includes('!') || world.calls.some(({ result }) => result?.outcome !== 'done')) return
+  for (const lot of LOTS)
+    for (const { names } of ordersIn(world.disk, lot)) yield { rule: 'open', what: `${lot}: ${names}` }
 }
 
 /** Outcomes that are not the program's fault, if the disk or somebody else is at fault. */
