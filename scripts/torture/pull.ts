@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { KINDS, overImages, type Stick } from './image.ts'
 import { printedIn, type Run, run } from './program.ts'
+import { look } from './sight.ts'
 import type { Works } from './works.ts'
 
 const ROUNDS_AN_IMAGE = 2
@@ -17,7 +18,11 @@ const MOVED = 5
 const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
   [`fetch -n ${PANEL}`]: (stick) => fetch(stick, PANEL),
   next: (stick) => next(stick),
-  'next that finishes a fetch': (stick) => leaveFetch(stick).then(() => next(stick)),
+  // It does so if there are too few without.
+  'next that finishes a fetch': async (stick) => {
+    await leaveFetch(stick)
+    return next(stick, '-n', String(look(stick.directory).unused.size + 1))
+  },
   [`next -n ${PANEL}`]: (stick) => next(stick, '-n', String(PANEL)),
   'next --device': (stick) => next(stick, '--device', `SN ${stick.ledger.printed.size}`),
   'next in a directory made by hand': (stick) => {
@@ -70,6 +75,6 @@ function makeByHand({ image, directory }: Stick): void {
 }
 
 async function leaveFetch({ works, image, directory, ledger }: Stick): Promise<void> {
-  ledger.keep(await works.leaveFetch(directory, PANEL))
+  ledger.keep(await works.leaveFetch(directory, 2 * PANEL))
   image.settle()
 }
