@@ -101,9 +101,14 @@ function* severalFor(prints: readonly Print[], { calls }: Schedule): Generator<V
       yield { rule: 'two for a device', what: all.map(shown).join(', ') }
 }
 
-/** Where every call has ended well, no move is open: the disk may be taken away from whoever could finish it. */
+/**
+ * Where every call has ended well, no move is open: the disk may be taken away from whoever could finish it. A disk that is
+ * away for one step and back for the next one deceives.
+ */
 function* open({ world, schedule }: Case): Generator<Violation> {
-  if (schedule.start.includes('!') || world.calls.some(({ result }) => result?.outcome !== 'done')) return
+  const isBack = schedule.segments.filter(({ event }) => event?.startsWith('%')).length > 1
+  if (schedule.start.includes('!') || isBack) return
+  if (world.calls.some(({ result }) => result?.outcome !== 'done')) return
   for (const lot of LOTS)
     for (const { names } of ordersIn(world.disk, lot)) yield { rule: 'open', what: `${lot}: ${names}` }
 }
