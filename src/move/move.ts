@@ -114,7 +114,7 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
 /** @returns how many came, by this call or by others that finish the same move */
 async function finish(move: Move, id: string, receipt: store.ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
-  const own = store.identityIn(source)
+  const [own, there] = [store.identityIn(source), store.identityIn(target)]
   const given =
     store.givenIn(target, id) ??
     (isBack || store.isGivenUp(source, id)
@@ -137,7 +137,7 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
   checkIdentity(source, own)
   refuseGivenUp(source, target, id, given)
   store.closeIn(target, id)
-  checkIdentity(target, id.slice(0, id.indexOf('.')))
+  checkIdentity(target, there)
   store.removeNote(source, id)
   return given.items.length
 }
