@@ -183,15 +183,28 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     ])
   })
 
-  test('restore: the new identity is its last step, and is on the disk', async () => {
+  test('restore: aside, used, the new identity, and each is on the disk before the next one', async () => {
     const D = await stocked(1)
-    const line = ['restore', '-i', D, '--without-receipts']
-    expect((await stepsOf({ D }, (how) => start(line, how))).slice(-5)).toEqual([
+    const receipts = join(D, '../receipts.jsonl')
+    const [iccid] = look(D).unused
+    const said = { time: '2026-03-01T06:00:00.000Z', station: 'A', iccid, device: null, directory: D }
+    writeFileSync(receipts, `${JSON.stringify(said)}\n`)
+    const line = ['restore', '-i', D, '--receipts', receipts]
+    const steps = await stepsOf({ D }, (how) => start(line, how))
+    expect(steps.slice(steps.indexOf('rename D/X D/X.aside'))).toEqual([
+      'rename D/X D/X.aside',
+      'flush D',
+      'flush D/.~TAG',
+      'rename D/.~TAG D/__X',
+      'flush D',
+      'unlink D/X.aside',
+      'flush D',
       'flush D/.identity/~TAG',
       'rename D/.identity/~TAG D/.identity/TAG',
       'flush D/.identity',
       'unlink D/.identity/TAG',
       'flush D/.identity',
+      'print',
     ])
   })
 })

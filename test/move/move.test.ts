@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Move, moveProfiles } from '../../src/move/move.ts'
@@ -102,6 +102,23 @@ describe('a move', () => {
     expect([names(source), names(target)]).toEqual([[], [1, 2, 3, 4, 5].map(X)])
   })
 
+  test('removes what keeps a profile of a killed call from coming back', async () => {
+    const guard = join(source, '.claims', iccid(1))
+    mkdirSync(guard, { recursive: true })
+    utimesSync(guard, 1, 1)
+    await move()
+    expect(readdirSync(join(source, '.claims'))).toEqual([])
+  })
+
+  test('of many profiles hears a signal between them', async () => {
+    source = lot(300)
+    const stop = new AbortController()
+    const follow = () => void setImmediate(() => stop.abort())
+    const stopped = move({ stop: stop.signal, progress: { follow } })
+    await expect(stopped).rejects.toMatchObject({ outcome: 'interrupted' })
+    expect(names(target)).toEqual([])
+  })
+
   test('brings home what was put aside there', async () => {
     mkdirSync(target)
     put(target, 1, `${X(1)}.aside`)
@@ -169,6 +186,13 @@ describe('an interrupted move', () => {
     rmSync(join(target, '.incoming', id), { recursive: true })
     await move({ count: 1 })
     expect([names(source), names(target)]).toEqual([[X(2), X(3), X(4)], [X(1)]])
+    expect(outgoingIn(source)).toEqual([])
+  })
+
+  test('of which nothing is left but a note of its target forgets that, too', async () => {
+    mkdirSync(join(target, '.incoming'), { recursive: true })
+    noteTarget(source, { id: `${identityOf(target)}.${TAG}`, to: target })
+    expect(await move({ count: 1 })).toEqual([`1 profile moved to ${target}`])
     expect(outgoingIn(source)).toEqual([])
   })
 

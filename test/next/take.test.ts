@@ -1,5 +1,14 @@
 import { createPrivateKey } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { type HandedOut, handOut, type Order } from '../../src/next/next.ts'
@@ -60,6 +69,24 @@ describe('any profiles', () => {
     expect(existsSync(guard)).toBe(false)
   })
 
+  test('are printed, and what killed calls have left goes then, too', async () => {
+    const guard = join(directory, '.claims', iccid(9))
+    mkdirSync(guard, { recursive: true })
+    utimesSync(guard, 1, 1)
+    expect(await next()).toEqual(numbers(1))
+    expect(existsSync(guard)).toBe(false)
+  })
+
+  test('that others void again and again are taken in the end', async () => {
+    let rounds = 0
+    const hold = () => {
+      if (++rounds > 3) return
+      const held = readdirSync(directory).find((name) => name.startsWith('.8988')) ?? ''
+      mkdirSync(join(directory, `.!${held.split('~')[1]}`))
+    }
+    expect(await next({ hold })).toEqual(numbers(4))
+  })
+
   test('are all or none', async () => {
     await expect(next({ count: 5 })).rejects.toMatchObject({
       outcome: 'no-profiles',
@@ -79,11 +106,24 @@ describe('any profiles', () => {
     await expect(next()).rejects.toMatchObject({ outcome: 'unusable' })
   })
 
+  test.each([
+    [20, []],
+    [21, ['1 more file skipped']],
+  ])('leave out %i damaged ones, of which 20 are named', async (count, more) => {
+    for (let n = 1; n <= count; n++) writeFileSync(join(directory, X(n)), '{')
+    addProfile(directory, plainProfile(22))
+    expect(await next()).toEqual(numbers(22))
+    expect(said.slice(0, 20)).toEqual(said.filter((each) => each.includes('is skipped: ')))
+    expect(said.slice(20)).toEqual(more)
+  })
+
   test('of another key are none, after a few of them', async () => {
     const many = directoryOf(someProfiles(8))
     await expect(next({ directory: many, key: otherKey, count: 8 })).rejects.toMatchObject({ outcome: 'key' })
     expect(unusedIn(many)).toHaveLength(8)
     expect(namesIn(many)).toHaveLength(8)
+    // One error says it of all of them.
+    expect(said).toEqual([])
     const one = directoryOf(someProfiles(1))
     await expect(next({ directory: one, key: otherKey })).rejects.toMatchObject({ outcome: 'key' })
   })
@@ -261,6 +301,12 @@ describe('the profile that the call names', () => {
     })
   })
 
+  test('that can not be read now is a failure of the disk, and no damage', async () => {
+    rmSync(join(directory, X(1)))
+    symlinkSync(X(1), join(directory, X(1)))
+    await expect(next({ iccid: iccid(1) })).rejects.toMatchObject({ outcome: 'disk' })
+  })
+
   test('that is damaged says why, and stays', async () => {
     writeFileSync(join(directory, X(1)), '{')
     await expect(next({ iccid: iccid(1) })).rejects.toMatchObject({ outcome: 'unusable' })
@@ -292,6 +338,14 @@ describe('what can not be printed', () => {
     await expect(next({ count: 2, hold })).rejects.toMatchObject({
       outcome: 'disk',
       message: expect.stringContaining(`claimed but not printed: ${iccid(1)} `),
+    })
+  })
+
+  test('is named also if it was handed out before', async () => {
+    await next({ iccid: iccid(1) })
+    const failing = () => Promise.reject(new Error('x'))
+    await expect(next({ iccid: iccid(1) }, failing)).rejects.toMatchObject({
+      message: expect.stringContaining(`claimed and may have been printed: ${iccid(1)} `),
     })
   })
 

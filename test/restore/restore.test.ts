@@ -20,6 +20,7 @@ import {
   recordOf,
   records,
   resultsOf,
+  stationName,
 } from '../../src/store/directory.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
@@ -180,6 +181,12 @@ describe('what receipts name', () => {
     addResult(other, 'SN-1', { result: 'pass', station: 's', time: '2026-03-01T06:00:00Z' })
     await restored(other, [path])
     expect(resultsOf(other, 'SN-1')).toHaveLength(1)
+    // What the backup knows came later.
+    const newer = directoryOf([1])
+    await makeRecords(newer, [{ device: 'SN-1', iccid: iccid(1) }])
+    addResult(newer, 'SN-1', { result: 'fail', station: 's', time: '2027-03-01T06:00:00Z' })
+    await restored(newer, [path])
+    expect(resultsOf(newer, 'SN-1').map(({ result }) => result)).toEqual(['fail', 'pass', 'fail'])
   })
 })
 
@@ -227,7 +234,8 @@ describe('a backup from the middle of something', () => {
     await makeRecords(directory, [{ device: 'SN-1', iccid: iccid(1) }])
     await restored(directory, [])
     expect(shown(directory)).toEqual(['__1', '__2'])
-    expect(textOf(directory, 1).device).toBe('SN-1')
+    // A record does not say which station made it.
+    expect(textOf(directory, 1)).toMatchObject({ device: 'SN-1', station: stationName() })
     expect(
       records(directory)
         .map(({ device }) => device)
@@ -262,6 +270,15 @@ describe('a backup from the middle of something', () => {
     const moved = { to: '/media/stick', move: 'a.b', from: '0'.repeat(20) }
     await restored(directory, [fileOf(receipt(1, null, { ...moved, directory }), receipt(2, null, moved))])
     expect(shown(directory)).toEqual(['1.aside', '2'])
+  })
+
+  test('lacks what came by a move since: that is missing, unless it has left again', async () => {
+    const directory = directoryOf([1])
+    const came = (n: number) => receipt(n, null, { directory: '/there', to: directory, move: 'a.b' })
+    const said = await restored(directory, [fileOf(came(2), came(3), left(3, directory))])
+    expect(said.filter((line) => /^(missing|aside)/.test(line))).toEqual([
+      'missing: 2 came from /there: station line-1, r.jsonl:1',
+    ])
   })
 
   test('without any receipt: nothing else becomes used', async () => {

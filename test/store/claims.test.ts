@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { begin, claimOf, clear, commit, giveBack, perhapsNotPrinted, settle } from '../../src/store/claims.ts'
 import { makeRecords, recordOf } from '../../src/store/devices.ts'
 import { listHeld } from '../../src/store/listing.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { BY, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
@@ -104,13 +105,13 @@ describe('a claim', () => {
   })
 
   test('whose used file says another claim is not used, and the others are', async () => {
-    const directory = lot(2)
-    const [one, two] = [hold(directory, 1), hold(directory, 2)]
+    const directory = lot(3)
+    const [one, two, three] = [hold(directory, 1), hold(directory, 2), hold(directory, 3)]
     renameSync(two.places.draft, two.places.decision)
     writeFileSync(two.places.decision, JSON.stringify({ ...profile(2), claim: 'other' }))
     const used: (typeof one)[] = []
-    await commit(directory, [one, two], used)
-    expect(used).toEqual([one])
+    await commit(directory, [one, two, three], used)
+    expect(used).toEqual([one, three])
   })
 
   test('that was decided can not be voided: it is finished', async () => {
@@ -121,6 +122,13 @@ describe('a claim', () => {
     expect(fieldsIn(directory, `__${X(1)}`).claim).toBe(claim.tag)
     expect(names(directory)).toContain(`__${X(1)}`)
     expect(names(directory)).not.toContain(X(1))
+  })
+
+  test('that is used by the time somebody voids it stays used, and nothing is left of the void', async () => {
+    const directory = lot(1)
+    const { claim } = await use(directory, 1)
+    expect(await giveBack(directory, { name: X(1), tag: claim.tag })).toBe(true)
+    expect(names(directory)).toEqual([`.${X(1)}~${claim.tag}`, `__${X(1)}`])
   })
 
   test('of a void that was killed in the middle is voided by the next one', async () => {
@@ -211,6 +219,22 @@ describe('settle', () => {
     renameSync(claim.places.draft, claim.places.decision)
     expect(claimOf(directory, claim)).toMatchObject({ device: 'D' })
   })
+})
+
+test.runIf(hasSmallDisks)('what a call gives back itself needs no room on the disk', async () => {
+  const { path, close } = await smallDisk(1, 20)
+  try {
+    for (const n of [1, 2]) put(path, n)
+    const both = [hold(path, 1), hold(path, 2)]
+    const fill = () => {
+      for (let n = 0; ; n++) mkdirSync(join(path, `${n}`))
+    }
+    expect(fill).toThrow('ENOSPC')
+    for (const each of both) expect(await giveBack(path, each)).toBe(false)
+    expect(names(path).filter((name) => name.includes('898'))).toEqual([X(1), X(2)])
+  } finally {
+    await close()
+  }
 })
 
 test('no name is left when everything is given back, and every profile says what it said', async () => {

@@ -40,6 +40,7 @@ test.each([
   const directory = lot(0)
   await makeRecords(directory, [record(one, 1)])
   expect(isTwin(one, other)).toBe(true)
+  expect(isTwin(one, one)).toBe(false)
   expect(twinOf(directory, other)).toBe(one)
   expect(twinOf(directory, one)).toBeUndefined()
   expect(recordOf(directory, other)).toBeUndefined()

@@ -5,6 +5,7 @@ import { guarded } from '../../src/store/claims.ts'
 import {
   decide,
   exists,
+  flushFile,
   flushFiles,
   make,
   patiently,
@@ -16,6 +17,8 @@ import {
 } from '../../src/store/files.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { lot, X } from '../support/lot.ts'
+import { iccid } from '../support/profiles.ts'
+import { hasPosix } from '../support/system.ts'
 
 const systemError = (code: string) => Object.assign(new Error(code), { code })
 
@@ -57,6 +60,8 @@ test('what is gone is no error, and what is a bug is one', () => {
   expect(rename(join(directory, 'nothing'), join(directory, 'to'))).toBe(false)
   // A server may have done what it has reported as an error.
   expect(rename(join(directory, 'nothing'), join(directory, X(1)))).toBe(true)
+  // A look at what is to be renamed may be old: the rename itself says that something is missing.
+  expect(rename(join(directory, X(1)), join(directory, 'gone', 'to'))).toBe(false)
   expect(readText(join(directory, 'nothing'))).toBeUndefined()
   expect(remove(join(directory, X(1)))).toBe(true)
   expect(() => remove(directory)).toThrow(/EISDIR|EPERM/)
@@ -77,6 +82,10 @@ test('new files have the rights of their directory, but for other users', async 
   expect(() => write(join(directory, 'file'), '')).toThrow('EEXIST')
   await flushFiles([join(directory, 'file'), join(directory, 'gone'), directory], true)
   await expect(flushFiles([join(directory, 'gone')])).rejects.toThrow('ENOENT')
+})
+
+test.runIf(hasPosix)('what can not be flushed, because there is nothing to flush, is no failure', () => {
+  expect(() => flushFile('/dev/null')).not.toThrow()
 })
 
 test.runIf(hasSmallDisks)('a file for which there is no room is not there', async () => {
@@ -106,8 +115,9 @@ test('a guard keeps two calls apart where two renames can succeed, and leaves no
   Object.defineProperty(process, 'platform', { value: 'darwin' })
   try {
     const within = (n: number, action: () => unknown) => guarded(directory, X(n), action)
-    const got = within(1, () => [within(1, () => 'both'), within(2, () => 'another')])
-    expect(got).toEqual([undefined, 'another'])
+    const withFiller = () => guarded(directory, `${iccid(1)}F.json`, () => 'the same profile')
+    const got = within(1, () => [within(1, () => 'both'), withFiller(), within(2, () => 'another')])
+    expect(got).toEqual([undefined, undefined, 'another'])
     expect(within(1, () => 'later')).toBe('later')
   } finally {
     Object.defineProperty(process, 'platform', { value: platform })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pause } from '../../src/pause.ts'
 import {
+  disown,
   enter,
   identitiesOf,
   identityIn,
@@ -135,6 +136,21 @@ describe.runIf(tellsBirth)('a copy', () => {
     expect(identityIn(copy)).not.toBe(identityIn(directory))
   })
 })
+
+test.runIf(tellsBirth)(
+  'a disowned directory is a copy, also if a killed renewal has left two identities',
+  () => {
+    const directory = directoryWith(USED)
+    const [place, kept] = [join(directory, '.identity'), join(directory, 'kept')]
+    const id = identityOf(directory)
+    renameSync(join(place, id), kept)
+    identityOf(directory)
+    renameSync(kept, join(place, id))
+    expect([readdirSync(place).length, identityState(directory)]).toEqual([2, 'own'])
+    disown(directory)
+    expect(identityState(directory)).toBe('copy')
+  },
+)
 
 test('a copy without hidden files is one if it was used', () => {
   const directory = directoryWith(USED)

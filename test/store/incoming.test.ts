@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { identityState } from '../../src/store/identity.ts'
 import {
   arrive,
   close,
@@ -15,7 +16,7 @@ import {
   request,
   waitingIn,
 } from '../../src/store/incoming.ts'
-import { look } from '../../src/store/listing.ts'
+import { knownIn, look } from '../../src/store/listing.ts'
 import { removeRubbish } from '../../src/store/rubbish.ts'
 import { lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { modesCount } from '../support/system.ts'
@@ -36,6 +37,8 @@ describe('an answer', () => {
     const directory = lot(1)
     const id = request(directory, 2)
     expect(waitingIn(directory).requests).toMatchObject([{ count: 2 }])
+    // A copy of it is one from its first profile on.
+    expect(identityState(directory)).toBe('own')
     const stored = await receive(directory, id, [profile(1), profile(2), profile(2)])
     expect(stored).toBe(1)
     expect(names(directory)).toEqual([X(1), X(2)])
@@ -112,6 +115,26 @@ describe('an answer', () => {
     expect(names(directory)).toEqual([X(1)])
     expect(readFileSync(join(directory, X(1)), 'utf8')).toBe('text')
     expect(givenIn(directory, 'abc')).toBeUndefined()
+  })
+
+  test('that somebody else finishes meanwhile is stored, and counts', async () => {
+    const directory = lot(0)
+    const id = request(directory, 2)
+    const known = knownIn(directory)
+    // It is asked between the two: what is put aside, and what is decided.
+    known.has = () => {
+      close(directory, id)
+      return false
+    }
+    expect(await receive(directory, id, [profile(1), profile(2)], known)).toBe(2)
+  })
+
+  test('of which not all can be written leaves none of them on its way', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1)
+    const items = [{ name: X(1) }, { name: 'no/where' }]
+    await expect(give(directory, 'abc', items, new Map())).rejects.toThrow('ENOENT')
+    expect(names(directory)).toEqual([])
   })
 
   test('that can not be read decides nothing, and foreign names are none', async () => {

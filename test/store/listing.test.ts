@@ -19,10 +19,12 @@ describe('a listing', () => {
     put(directory, 6, `${X(6)}.aside`)
     put(directory, 6)
     put(directory, 2, `${iccid(2)}F.json`)
+    put(directory, 9, `.${iccid(9)}F.json~${TAG}`)
     for (const name of [
       '.DS_Store',
       `._${X(2)}`,
       `${iccid(3)} (1).json`,
+      `${iccid(7)}_json`,
       'profiles.json',
       'A.JSON',
       '.~d',
@@ -36,10 +38,11 @@ describe('a listing', () => {
     expect(held.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
       { name: X(4), tag: TAG, move: undefined },
       { name: X(5), tag: `${MOVE}+${TAG}`, move: MOVE },
+      { name: `${iccid(9)}F.json`, tag: TAG, move: undefined },
     ])
     expect(aside).toEqual([X(6)])
     expect(oddNames({ others })).toEqual([`${iccid(3)} (1).json`, 'A.JSON'])
-    expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => iccid(n)))
+    expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6, 9].map((n) => iccid(n)))
   })
 
   test('of what is on its way to its name does not know the profile', () => {
@@ -104,7 +107,7 @@ describe('the unused profiles', () => {
     put(directory, 7)
     const unused = new Unused(directory)
     const found = all(unused)
-    expect(found[0]).toBe(X(901))
+    expect(found.slice(0, 3)).toEqual([901, 902, 903].map(X))
     expect([...new Set(found)].sort()).toEqual([7, ...Array.from({ length: 301 }, (_, n) => n + 901)].map(X))
     put(directory, 6)
     unused.again()

@@ -1,10 +1,10 @@
 /** What others do while a call waits for them. */
 import { createPrivateKey } from 'node:crypto'
-import { renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test, vi } from 'vitest'
 import { handOut, type Order } from '../../src/next/next.ts'
-import { begin, settle } from '../../src/store/claims.ts'
+import { begin, giveBack, settle } from '../../src/store/claims.ts'
 import { BY, lot, messages, names, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
@@ -22,6 +22,22 @@ test('what a call that lives uses and prints is neither voided nor named', async
   const { said, ...sink } = messages()
   await settle(directory, sink)
   expect([names(directory), said]).toEqual([[`__${X(1)}`], []])
+})
+
+test('what is given back waits for whoever guards its name', async () => {
+  const directory = lot(1)
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'darwin' })
+  try {
+    const claim = begin(directory, X(1), BY)
+    const guard = join(directory, '.claims', iccid(1))
+    mkdirSync(guard)
+    waits.push(() => rmdirSync(guard))
+    if (claim !== undefined) await giveBack(directory, claim)
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+  expect([names(directory), waits.splice(0)]).toEqual([[X(1)], []])
 })
 
 const call = (directory: string, changes: Partial<Order>): Order => ({

@@ -21,11 +21,15 @@ export interface SmallDisk {
   close(): Promise<void>
 }
 
-/** A disk of that many megabytes, in memory, mounted for a process of its own and seen through it. */
-export async function smallDisk(megabytes: number): Promise<SmallDisk> {
+/**
+ * A disk of that many megabytes, in memory, mounted for a process of its own and seen through it.
+ * @param most how many files and directories may be on it
+ */
+export async function smallDisk(megabytes: number, most = 100_000): Promise<SmallDisk> {
   const place = temporaryDirectory()
-  const script = 'mount -t tmpfs -o size="$1"m tmpfs "$0" && echo mounted && exec cat'
-  const holder = spawn('unshare', [...UNSHARE, 'sh', '-c', script, place, String(megabytes)])
+  const script = 'mount -t tmpfs -o "$1" tmpfs "$0" && echo mounted && exec cat'
+  const size = `size=${megabytes}m,nr_inodes=${most}`
+  const holder = spawn('unshare', [...UNSHARE, 'sh', '-c', script, place, size])
   await once(holder.stdout, 'data')
   const path = `/proc/${holder.pid}/root${place}`
   const filler = join(path, 'filler')
