@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { helpOn, tablesOf } from '../../src/cli/help.ts'
+import { helpOn, tablesOf, wrap } from '../../src/cli/help.ts'
 import { Report } from '../../src/cli/report.ts'
 import { commandsFor } from '../../src/cli/run.ts'
 import { EXIT_CODES } from '../../src/failure.ts'
@@ -24,6 +24,10 @@ test.each(tables)('the help of $name: its options and values, its examples, and 
   for (const [, command] of table.examples) expect(help).toContain(`\n    $ ${command}\n`)
   expect(table.options.map(({ names }) => names[0]).slice(-3)).toEqual(['-v', '-V', '-h'])
   for (const line of lines(help)) if (!line.startsWith('    $ ')) expect(line.length).toBeLessThanOrEqual(80)
+})
+
+test('a line is as long as the width, and a longer word has one of its own', () => {
+  expect(wrap('abc def ghi abcdefgh i', 7)).toEqual(['abc def', 'ghi', 'abcdefgh', 'i'])
 })
 
 test('an option takes its value in every command, or in none', () => {

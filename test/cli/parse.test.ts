@@ -64,6 +64,7 @@ describe('what is refused', () => {
     ['next -k a -k b', /^-k is given twice/],
     ['next -k a --key b', /^--key is given twice/],
     ['next a.pem', /^unexpected word: word 2 .*quotes$/],
+    ['next -i a a', /^unexpected word: word 4 /],
     ['help next fetch', /^unexpected word: word 3 /],
     ...[
       'fetch -n 0',
@@ -97,6 +98,7 @@ describe('what is refused', () => {
     ['next --receipt -', /^--receipt names a file/],
     ['next --receipt /dev/stdout', /^--receipt names a file/],
     ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
+    [['fetch', '-a', 'Token x'], /^the value of -a begins with "Token"/],
   ] as const)('%s', (line, expected) => expect(refused(line)).toMatch(expected))
 
   test('nothing of the line is repeated, but what softsim itself has named', () => {

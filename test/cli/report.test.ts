@@ -72,6 +72,16 @@ test('secrets are hidden everywhere, also in stack traces', () => {
   expect(text).toContain('softsim: warning: ***, *** and ***\n')
 })
 
+test('a secret is hidden without the blanks round it, and if it is as short as can be', () => {
+  const text = written((report) => {
+    report.hide(' hunter22\n')
+    report.hide('abcd')
+    report.hide('is')
+    report.warn('it is hunter22 or abcd')
+  })
+  expect(text).toBe('softsim: warning: it is *** or ***\n')
+})
+
 test('a secret that begins with another secret is hidden completely, in either order', () => {
   for (const secrets of [
     ['abcd', 'abcd1234'],

@@ -29,7 +29,7 @@ describe('what stands for no device is refused', () => {
   test.each([
     [NO_READ, 'NOREAD | NoRead |  NO READ\r\n | NO-READ | no_read | NOTREAD | BAD READ | ERROR | err'],
     [NO_READ, '? | ??? | ***** | --- | . | ########## | [TIMEOUT] | NOCODE | Fail | NR | NG'],
-    [NO_READ, 'NO BARCODE | READ ERROR | ReadFail | Bad Code | no data | SCAN ERROR | NOT FOUND'],
+    [NO_READ, 'NO BARCODE | NO LABEL | READ ERROR | ReadFail | Bad Code | no data | SCAN ERROR | NOT FOUND'],
     [NO_VALUE, 'null | NULL | (null) | None | nil | undefined | NaN | n/a | unknown | True | False'],
     [NO_VALUE, '[object Object] | System.Object[] | To Be Filled By O.E.M. | Default string'],
     [NO_VALUE, 'Not Specified | System Serial Number | Not Applicable | Not Available | O.E.M. | INVALID'],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isWritePending, writeLines } from '../../src/cli/streams.ts'
+import { isWritePending, writeLines, writeStandardError } from '../../src/cli/streams.ts'
 
 /** A standard output that does not block. */
 const output = vi.hoisted(() => ({
@@ -11,6 +11,14 @@ const output = vi.hoisted(() => ({
   hangs: false,
 }))
 
+/** A standard error. */
+const errors = vi.hoisted(() => ({
+  text: '',
+  attempts: 0,
+  /** Why the next write fails, if it does. */
+  failure: (_attempt: number): string | undefined => undefined,
+}))
+
 vi.mock('node:fs', async (original) => ({
   ...(await original<typeof import('node:fs')>()),
   write(_file: number, bytes: Buffer, done: (error: Error | null, written: number) => void) {
@@ -20,6 +28,12 @@ vi.mock('node:fs', async (original) => ({
     const full = Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' })
     setImmediate(done, taken > 0 ? null : full, taken)
   },
+  writeSync(_file: number, bytes: Buffer) {
+    const code = errors.failure(++errors.attempts)
+    if (code !== undefined) throw Object.assign(new Error(code), { code })
+    errors.text += bytes.toString()
+    return bytes.length
+  },
 }))
 
 const LINES = ['a profile\n', 'another\n']
@@ -27,6 +41,7 @@ const TEXT = LINES.join('')
 
 beforeEach(() => {
   Object.assign(output, { text: '', attempts: 0, takes: () => 0, hangs: false })
+  Object.assign(errors, { text: '', attempts: 0, failure: () => undefined })
 })
 afterEach(() => vi.useRealTimers())
 
@@ -60,4 +75,16 @@ test('after a signal, a write that does not end is given up', async () => {
   // The system may still take all of it.
   expect(onEnd).toHaveBeenCalledWith('interrupted')
   expect(isWritePending()).toBe(true)
+})
+
+test('a message waits for a reader that is slow', () => {
+  errors.failure = (attempt) => (attempt < 100 ? 'EAGAIN' : undefined)
+  writeStandardError('a message\n')
+  expect(errors.text).toBe('a message\n')
+})
+
+test('a message that nobody can read any more is tried once', () => {
+  errors.failure = () => 'EPIPE'
+  writeStandardError('a message\n')
+  expect([errors.attempts, errors.text]).toEqual([1, ''])
 })

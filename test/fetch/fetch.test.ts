@@ -145,8 +145,12 @@ describe('what is paid for is stored', () => {
 
   test('more than ordered', async () => {
     const { run, directory } = await serviceThat({ faults: [{ kind: 'replace', profiles: many(900) }] })
-    const { code, stderr } = await run({ count: 5 })
-    expect([code, unusedIn(directory).length]).toEqual([0, 900])
+    let shown = () => ''
+    const follow = (line: () => string) => {
+      shown = line
+    }
+    const { code, stderr } = await run({ count: 5, follow })
+    expect([code, unusedIn(directory).length, shown()]).toEqual([0, 900, '100 % (900 of 5)'])
     expect(stderr).toContain(`stored 900 profiles in ${directory}, 895 more than ordered (1 request, `)
   })
 
@@ -210,6 +214,14 @@ describe('what is paid for is stored', () => {
     )
   })
 
+  test('as many good entries as bad ones: what is missing is ordered', async () => {
+    const { run, directory, asked } = await serviceThat({
+      faults: [{ kind: 'replace', profiles: [GOOD, null] }],
+    })
+    const { code } = await run({ count: 2 })
+    expect([code, unusedIn(directory).length, asked()]).toEqual([0, 2, [2, 1]])
+  })
+
   test('an answer that nobody can read is shown, without the key', async () => {
     const body = `no list\u001b[2J ${API_KEY} ${'x'.repeat(500)}`
     const { run, directory } = await serviceThat({ faults: [{ kind: 'garbage', body }] })
@@ -265,6 +277,26 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
       }, 300)
     const { code, stored } = await filledDuring(wait, { count: 1300, request: 2 })
     expect([code, stored.length, before]).toEqual([0, 1300, 2])
+  })
+
+  test('what is put aside when another failure ends the call is not ordered again', async () => {
+    const disk = await smallDisk(16)
+    const { promise: answer, resolve } = Promise.withResolvers<void>()
+    const sandbox = await startSandbox()
+    const refusal: Fault = { kind: 'status', status: 401 }
+    sandbox.fault({ kind: 'none', times: 2 }, { kind: 'hold', until: answer }, refusal)
+    const directory = join(disk.path, 'profiles')
+    const running = fetchHere({ url: sandbox.url, apiKey: API_KEY, directory, count: 3100 })
+    await expect.poll(() => sandbox.statuses().includes(401)).toBe(true)
+    await expect.poll(() => unusedIn(directory).length).toBe(1100)
+    // There is room for the answer, and not for its files.
+    disk.fill(300)
+    resolve()
+    const { code, stderr } = await running
+    await disk.close()
+    expect([code, sandbox.asked()]).toEqual([8, [100, 1000, 1000, 1000]])
+    expect(stderr).toMatch(/stored 1100 of 3100 profiles in .*, 1000 more put aside there /)
+    expect(hintIn(stderr)).toMatch(/; the same command with -n 1000 gets the rest$/)
   })
 
   test('Ctrl-C names what is lost', async () => {

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
 import { PassphraseFailure, parsePrivateKey, readKey } from '../../src/key/private-key.ts'
@@ -99,8 +99,10 @@ test.skipIf(!hasLegacy)('a cipher that OpenSSL has retired is not taken for a wr
   expect(seen.message).toContain('is not a readable private key')
 })
 
-test('an RSA key in the format of OpenSSH: the command in the hint rewrites it', () => {
-  const path = sshKey('-t', 'rsa', '-b', '2048')
+test.each(['key', 'my key'])('an RSA key in the format of OpenSSH, "%s": the hint rewrites it', (name) => {
+  const made = sshKey('-t', 'rsa', '-b', '2048')
+  const path = join(dirname(made), name)
+  renameSync(made, path)
   const { message, hint } = failure(() => readKey(path, undefined, SILENT))
   expect(message).toBe(`${path} is in the format of OpenSSH`)
   const [, command = ''] = /^rewrite it as PEM: (.+)$/.exec(hint) ?? []

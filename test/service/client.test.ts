@@ -151,6 +151,19 @@ test('an answer that breaks off brings its complete profiles', async () => {
   expect(traits.profiles).toEqual([expect.objectContaining({ iccid: [...service.allocated.keys()][0] })])
 })
 
+test('a letter that arrives in two parts is one letter', async () => {
+  const [begin, rest] = ['no list: \xc3', '\xa4'].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`)
+  const server = createServer((socket) => {
+    const answer = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${begin}${rest}0\r\n\r\n`
+    socket.once('data', () => socket.end(answer, 'latin1'))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  closing.push(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const { message } = await failureOf(connect(`http://127.0.0.1:${port}/`).ask(1, never))
+  expect(message).toMatch(/: no list: \u00e4$/)
+})
+
 test('a connection that is refused, and a call that was called off before, cost nothing', async () => {
   const refused = await failureOf(connect(REFUSES).ask(1, never))
   expect(refused.traits).toMatchObject({ ...PASSING, isRefused: true })

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { readLimit } from '../../src/service/answer.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const date = new Date(NOW).toUTCString()
@@ -50,6 +52,13 @@ test.each<[string | string[], number]>([
   expect(readLimit(429, { date, 'retry-after': header })).toEqual({ remaining: 0, waitMs })
   // On an answer that is no refusal it says nothing.
   expect(readLimit(200, { date, 'retry-after': header })).toEqual({ remaining: undefined, waitMs: 60_000 })
+})
+
+test('a date without a zone is in GMT, wherever this machine is', () => {
+  vi.stubEnv('TZ', 'America/New_York')
+  expect(new Date(NOW).getTimezoneOffset()).not.toBe(0)
+  const headers = { date, 'retry-after': `Sun Mar  1 ${time} 2026` }
+  expect(readLimit(429, headers)).toEqual({ remaining: 0, waitMs: 9000 })
 })
 
 test('a date counts only beside the date of the service', () => {

@@ -3,11 +3,31 @@ import type { Settings } from '../../src/station/settings.ts'
 import { Answer } from '../../src/station/verdict.ts'
 
 const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
-const given = { iccid: '', line: '', device: 'SN-1', isAgain: false }
+const given = { iccid: '89880000000000000017', line: '0123456789abcdef01', device: 'SN-1', isAgain: false }
 
 test('of a line without an end, what was said last is kept', () => {
   const answer = new Answer(expected, given)
   expect(answer.add(`${'.'.repeat(9000)} ERROR`)).toEqual([])
   const [line = ''] = answer.add('\n')
   expect([line.length, answer.judge(line)?.isPassed]).toEqual([4096, false])
+})
+
+test('a profile that is repeated is not shown, in capitals either', () => {
+  const answer = new Answer(expected, given)
+  expect(answer.add(`got ${given.line} and ${given.line.toUpperCase()}\n`)).toEqual([
+    'got (profile) and (profile)',
+  ])
+})
+
+test('an ICCID may be named with blanks in it', () => {
+  const answer = new Answer({ ...expected, read: /ICCID: ([0-9 ]+)/ }, given)
+  expect(answer.judge('ICCID: 8988 0000 0000 0000 0017')).toBeUndefined()
+  expect(answer.judge('OK')).toMatchObject({ isPassed: true })
+})
+
+test('of a long line, its beginning is noted', () => {
+  const line = `ERROR ${'x'.repeat(300)}`
+  const answer = new Answer(expected, given)
+  expect(answer.judge(line)?.note).toBe(`it answers ${line.slice(0, 200)}`)
+  expect(answer.last).toBe(line.slice(0, 200))
 })

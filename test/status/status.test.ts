@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
@@ -135,6 +135,16 @@ describe('the counts', () => {
     expect(readdirSync(directory, { recursive: true }).sort()).toEqual(before)
   })
 
+  test('of what calls hold are those since the first of them', async () => {
+    const claims = [LATER, TIME, LATER].map((claimed, n) => [
+      `.~${n}${HELD.slice(1)}`,
+      usedText(n, { claimed }),
+    ])
+    const held = [0, 1, 2].map((n) => [`.${X(n)}~${n}${HELD.slice(1)}`, usedText(n)])
+    const { said } = await statusOf(directoryWith(Object.fromEntries([...claims, ...held])))
+    expect(said).toEqual([expect.stringContaining(`3 profiles held by calls since ${TIME}: `)])
+  })
+
   test('as text have a line for each number that is not 0', async () => {
     const { text } = await statusOf(directoryWith({ [`__${X(2)}`]: usedText(2) }), { format: 'text' })
     expect(text.split('\n').slice(1)).toEqual(['  unused                0', '  used                  1', ''])
@@ -232,6 +242,10 @@ describe('a check with the key', () => {
     })
     writeFileSync(join(directory, X(1)), '{}')
     expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
+    // One that can't be read now may be usable.
+    symlinkSync(X(3), join(directory, X(3)))
+    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'disk' })
+    rmSync(join(directory, X(3)))
     // A profile that a device would reject was decrypted: the key is not the wrong one.
     addProfile(directory, plainProfile(1), { k: 'short' })
     writeFileSync(join(directory, X(2)), JSON.stringify({ iccid: iccid(2), profile: 'AAAA' }))
@@ -361,6 +375,8 @@ test('a profile is looked up in each place', async () => {
   ])
   expect(said).toEqual([expect.stringContaining(`${iccid(6)} was claimed by station line-1`)])
   expect(outcome).toBeUndefined()
+  // What is not asked for is not spoken of.
+  expect((await statusOf(directory, { iccids: [iccid(2)] })).said).toEqual([])
 })
 
 describe('what is used twice is shown twice, with a warning:', () => {

@@ -17,12 +17,15 @@ interface Order {
   stop?: AbortSignal
   /** Called with each line. */
   onLine?: (line: string) => void
+  /** Gets what shows how far it is. */
+  follow?: (line: () => string) => void
 }
 
 const never = new AbortController().signal
 
 /** Does what `softsim fetch` does when it knows its options. */
-export async function fetchHere({ verbosity = 0, stop = never, onLine, count = 1, ...order }: Order) {
+export async function fetchHere({ verbosity = 0, stop = never, onLine, count = 1, ...more }: Order) {
+  const { follow = () => {}, ...order } = more
   let stderr = ''
   const report = new Report((text) => {
     stderr += text
@@ -30,7 +33,7 @@ export async function fetchHere({ verbosity = 0, stop = never, onLine, count = 1
   })
   report.level = verbosity
   report.hide(order.apiKey)
-  const progress = { follow() {}, end() {} }
+  const progress = { follow, end() {} }
   try {
     await fetchProfiles({ ...order, count, version: '1.0.0', messages: report, progress, stop, abort: never })
     return { code: exitCode('done'), stderr }
