@@ -73,7 +73,7 @@ const receive = (place: Place) => {
 }
 
 /** What is left is as if all of its profiles were new. */
-const forget = (place: Place) => {
+export const forget = (place: Place) => {
   rmSync(place.path(`profiles/__${iccid(1)}.json`))
   for (const name of readdirSync(place.path('profiles/.devices')))
     rmSync(place.path(`profiles/.devices/${name}`), { recursive: true })
@@ -201,9 +201,12 @@ const SERIALS: Case[] = [
   ),
   scans(
     'the frame of a scanner, and blanks; backspace, and arrows that do nothing',
-    ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n', 'SN-45\x7f', '\x1b[ASN-5\x1b[D'],
+    ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n', 'SN-456\b\x7f', '\x1b[ASN-5\x1b[D'],
     { given: 'SN-1 1, SN-2 2, SN-3 3, SN-4 4, SN-5 5' },
   ),
+  scans('what follows the frame of a scanner is no label, in a panel', ['\x02SN-1\x03', '\x02SN-2\x03'], {
+    ...{ options: PANEL, programmed: ['1 SN-1 #', '2 SN-2 #'], never: ['Nothing was read'] },
+  }),
   scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'SN-A', 'yes'], {
     says: [
       'sn-a and SN-a: another device? Type yes if it is, or no to scan SN-a: ',
@@ -281,6 +284,13 @@ const SHIFT: Case[] = [
       ],
       ...{ results: 'SN-1 fail, SN-1 fail, SN-2 pass, SN-1 pass', given: 'SN-1 1, SN-1 1, SN-2 2, SN-1 1' },
     },
+  }),
+  scans('a timeout of months, which no timer takes, is not over at once', ['SN-1'], {
+    ...{ options: ['--timeout', '9999999'], says: ok('SN-1') },
+  }),
+  scans('devices that have not passed are named in the order of their numbers', ['SN-10', 'SN-9'], {
+    ...{ first: put('fail-SN-10', 'fail-SN-9'), code: 8 },
+    again: { says: ['Not passed:  2 devices with a profile: SN-9, SN-10'] },
   }),
   scans('a device that has passed: it is asked about at each station', ['SN-1'], {
     env: { SOFTSIM_STATION: 'line-1' },

@@ -2,11 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { pageAt } from '../docs/pages.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { program, until } from '../support/softsim.ts'
-import { CASES, type Run } from './cases.ts'
+import { CASES, forget, type Run } from './cases.ts'
 import { canRun, endAll, makePlace, type Place, serialPort, startTerminal, type Terminal } from './place.ts'
 
 const isRunning = (pid: number) => fs.existsSync(`/proc/${pid}/stat`)
@@ -88,6 +89,8 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.answer('SN-3', 'exit')
     expect(await terminal.ended).toBe(8)
     expect(place.results()).toBe('SN-1 fail, SN-3 pass')
+    // The program was asked to end, and could let go of the device.
+    expect(place.lines('asked')).toEqual(['asked'])
   })
 
   test('in a panel, labels may come faster than the questions; after one that is refused they are dropped', async () => {
@@ -158,6 +161,34 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(terminal.shown).toContain('End of the shift: 1 device passed')
   })
 
+  test('what passes here and fails elsewhere has not passed at the end of the shift', async () => {
+    const place = makePlace()
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('Device SN-1 is programmed.')
+    place.put('fail-SN-1')
+    const other = start(place)
+    await other.answer('SN-1', 'yes', 'exit')
+    expect(await other.ended).toBe(8)
+    await terminal.answer('exit')
+    expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 fail, SN-1 fail'])
+    expect(terminal.shown).toContain('End of the shift: 0 devices passed; not passed: SN-1')
+  })
+
+  test('of a passphrase that is typed before its question, nothing is shown', async () => {
+    const place = makePlace()
+    fs.copyFileSync(lockedKey(), place.path('softsim.pem'))
+    const terminal = start(place)
+    await terminal.asks()
+    terminal.type('another\ra sec')
+    await until(() => terminal.shown.split('Passphrase of softsim.pem: ').length === 3)
+    terminal.type('ret\r')
+    await terminal.says('Serial number of the device')
+    await terminal.answer('exit')
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.shown).not.toContain('a sec')
+  })
+
   test('a terminal that is closed in the middle: the program ends; the next start names the device, and programs it without a question', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
@@ -204,6 +235,31 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     terminal.type('SN-1\r')
     expect(await terminal.ended).toBe(9)
     expect(terminal.shown).toContain('profiles is gone, or has lost .identity')
+  })
+
+  test('a directory that forgets a device in the middle of a shift gives it no second profile', async () => {
+    const place = makePlace()
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('Device SN-1 is programmed.')
+    await terminal.asks()
+    forget(place)
+    terminal.type('SN-1\r')
+    expect(await terminal.ended).toBe(10)
+    expect(terminal.shown).toContain('device SN-1 has a profile that profiles does not know')
+  })
+
+  test('a device may be quiet for a while before it answers', async () => {
+    const place = makePlace()
+    const device = await serialPort(() => '')
+    const terminal = place.start(['--port', device.port, '--timeout', '10'])
+    await terminal.answer('SN-1')
+    await until(() => device.received.length > 0)
+    // Longer than what ends a line.
+    await sleep(700)
+    device.type('OK\r\n')
+    await terminal.answer('exit')
+    expect([await terminal.ended, place.results()]).toEqual([0, 'SN-1 pass'])
   })
 
   test('four ports: each device gets its own profile, whatever the others answer', async () => {
