@@ -43,7 +43,7 @@ export class Keyboard {
     this.#begin()
     this.#show(question)
     let line = this.#stop.signal.aborted ? undefined : this.#lines.shift()
-    if (line !== undefined) this.#show(line)
+    if (line !== undefined) this.#show(isSecret ? '' : line)
     else if (!this.hasEnded) {
       if (!isSecret) this.#show(this.#typed)
       line = await new Promise<string | undefined>((answer) => {

@@ -175,14 +175,17 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(terminal.shown).toContain('End of the shift: 0 devices passed; not passed: SN-1')
   })
 
-  test('of a passphrase that is typed before its question, nothing is shown', async () => {
+  test.each([
+    ['in part', 'another\ra sec', 'ret\r'],
+    ['whole', 'another\ra secret\r', ''],
+  ])('of a passphrase that is typed before its question, %s, nothing is shown', async (_, early, late) => {
     const place = makePlace()
     fs.copyFileSync(lockedKey(), place.path('softsim.pem'))
     const terminal = start(place)
     await terminal.asks()
-    terminal.type('another\ra sec')
+    terminal.type(early)
     await until(() => terminal.shown.split('Passphrase of softsim.pem: ').length === 3)
-    terminal.type('ret\r')
+    terminal.type(late)
     await terminal.says('Serial number of the device')
     await terminal.answer('exit')
     expect(await terminal.ended).toBe(0)
