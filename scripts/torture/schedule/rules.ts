@@ -103,11 +103,13 @@ function* severalFor(prints: readonly Print[], { calls }: Schedule): Generator<V
 
 /**
  * Where every call has ended well, no move is open: the disk may be taken away from whoever could finish it. A disk that is
- * away for one step and back for the next one deceives.
+ * away for one step and back for the next one deceives; and where a power cut undoes the last name, that does harm only on a
+ * stick.
  */
-function* open({ world, schedule }: Case): Generator<Violation> {
+function* open({ world, schedule, faults }: Case): Generator<Violation> {
   const isBack = schedule.segments.filter(({ event }) => event?.startsWith('%')).length > 1
-  if (schedule.start.includes('!') || isBack) return
+  const isUndone = faults.hasCut && schedule.kind !== 'stick'
+  if (schedule.start.includes('!') || isBack || isUndone) return
   if (world.calls.some(({ result }) => result?.outcome !== 'done')) return
   for (const lot of LOTS)
     for (const { names } of ordersIn(world.disk, lot)) yield { rule: 'open', what: `${lot}: ${names}` }
