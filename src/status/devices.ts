@@ -32,15 +32,12 @@ export function readUses(directory: string, { unused, used, held }: Listing): Us
     const found = readUsed(directory, file)
     if (typeof found === 'string') return { iccid, file, problem: found, results: [] }
     const { device, station, claimed } = found
-    // The record of a device may have lost its serial number.
-    const { results = [] } = recorded.get(keyOf({ iccid, device })) ?? recorded.get(keyOf({ iccid })) ?? {}
+    const { results = [] } = recorded.get(keyOf({ iccid, device })) ?? {}
     return { iccid, file, device, station, claimed, results }
   })
   for (const each of files) recorded.delete(keyOf(each))
   const here = new Set([...unused, ...held.map(({ name }) => name)].map(iccidOf))
-  const others = [...recorded.values()]
-    .filter(({ device }) => device !== '')
-    .map((each) => ({ ...each, isGone: !here.has(each.iccid) }))
+  const others = [...recorded.values()].map((each) => ({ ...each, isGone: !here.has(each.iccid) }))
   return [...files, ...others].sort(({ claimed: a = '' }, { claimed: b = '' }) =>
     a < b ? -1 : a > b ? 1 : 0,
   )
