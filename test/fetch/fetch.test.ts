@@ -9,6 +9,7 @@ import { fetchHere } from '../support/here.ts'
 import { iccid } from '../support/profiles.ts'
 import { API_KEY, type Sandbox, startSandbox } from '../support/sandbox.ts'
 import type { Fault, ServiceOptions } from '../support/service.ts'
+import { until } from '../support/softsim.ts'
 
 const GOOD = { iccid: iccid(1), profile: 'AAEC/w==' }
 
@@ -251,7 +252,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
           then({ clear: disk.clear, stop: () => stop.abort(), asked: () => sandbox.requests.length })
       },
     })
-    await expect.poll(() => sandbox.requests.length).toBe(request)
+    await until(() => sandbox.requests.length === request)
     disk.fill()
     resolve()
     const ended = await running
@@ -287,8 +288,8 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
     sandbox.fault({ kind: 'none', times: 2 }, { kind: 'hold', until: answer }, refusal)
     const directory = join(disk.path, 'profiles')
     const running = fetchHere({ url: sandbox.url, apiKey: API_KEY, directory, count: 3100 })
-    await expect.poll(() => sandbox.statuses().includes(401)).toBe(true)
-    await expect.poll(() => unusedIn(directory).length).toBe(1100)
+    await until(() => sandbox.statuses().includes(401))
+    await until(() => unusedIn(directory).length === 1100)
     // There is room for the answer, and not for its files.
     disk.fill(300)
     resolve()
@@ -364,7 +365,7 @@ test('Ctrl-C: no more requests, and what is under way is stored', async () => {
   const { promise: answer, resolve } = Promise.withResolvers<void>()
   const { run, requests, directory } = await serviceThat({ faults: [{ kind: 'hold', until: answer }] })
   const running = run({ count: 500, stop: stop.signal })
-  await expect.poll(() => requests.length).toBe(1)
+  await until(() => requests.length === 1)
   stop.abort()
   resolve()
   const { code, stderr } = await running
