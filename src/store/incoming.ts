@@ -77,7 +77,7 @@ export function makeTarget(directory: string): void {
     mkdirSync(directory, { mode: 0o700 })
     for (const each of [directory, above]) files.flushDirectory(each)
   } catch (error) {
-    throw diskFailure(`can't make the directory ${directory}`, error)
+    if (errnoOf(error) !== 'EEXIST') throw diskFailure(`can't make the directory ${directory}`, error)
   }
 }
 
