@@ -28,7 +28,6 @@ interface Identity {
 }
 
 const isId = (name: string) => /^[0-9a-f]{20}$/.test(name)
-
 const birthOf = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false })?.birthtimeNs
 
 /** While an identity is renewed, there are two. */
@@ -48,10 +47,11 @@ const allIn = (directory: string): Identity[] =>
       return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied: isTold && !isNear }
     })
 
-/** The one that is itself counts. */
+/** The one that is itself counts, unless a backup that was unpacked over it has brought one that is not among those before. */
 function ownIn(directory: string): Identity | undefined {
   const all = allIn(directory)
-  return all.find(({ isCopied }) => !isCopied) ?? all[0]
+  const own = all.find(({ isCopied }) => !isCopied)
+  return all.find(({ id, isCopied }) => isCopied && !own?.before.includes(id)) ?? own
 }
 
 /**

@@ -74,7 +74,7 @@ describe('an identity', () => {
     expect(readdirSync(join(directory, '.identity'))).toEqual([ids[0]])
     // The call was killed before it removed the old one.
     const place = join(directory, '.identity')
-    writeFileSync(join(place, '0'.repeat(20)), JSON.stringify({ birth: '1', before: [] }))
+    writeFileSync(join(place, ids[1] ?? ''), JSON.stringify({ birth: '1', before: [] }))
     expect([identityIn(directory), identityState(directory)]).toEqual([ids[0], 'own'])
   })
 
@@ -149,6 +149,23 @@ test.runIf(tellsBirth)(
     expect([readdirSync(place).length, identityState(directory)]).toEqual([2, 'own'])
     disown(directory)
     expect(identityState(directory)).toBe('copy')
+  },
+)
+
+test.skipIf(!tellsBirth)(
+  'a backup that is unpacked over another directory is a copy, until it is restored',
+  () => {
+    const backup = directoryWith()
+    entered(backup)
+    writeFileSync(join(backup, `__${iccid(1)}.json`), stored(1, { claim: 'x' }))
+    const directory = directoryWith()
+    entered(directory)
+    // What is closer is taken for the same.
+    pause(150)
+    cpSync(backup, directory, { recursive: true, preserveTimestamps: true })
+    expect(() => entered(directory)).toThrow(refused)
+    renewIdentity(directory)
+    expect(entered(directory)).toEqual([])
   },
 )
 
