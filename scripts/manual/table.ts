@@ -1,5 +1,4 @@
 /** The program's one table of commands and options, as the man page and the completions need it. */
-
 import { type CommandTable, EXIT_CODE_TOPIC, tablesOf } from '../../src/cli/help.ts'
 import { commandsFor } from '../../src/cli/run.ts'
 
