@@ -100,7 +100,7 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   const id = `${store.identityOf(move.target)}.${store.newTag()}`
   // An order that outlasts an identity would be nobody's.
   store.flushDirectory(move.source)
-  store.putOrder(move.target, { id, source, from: resolve(move.source), names: chosen })
+  await store.putOrder(move.target, { id, source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)
     throw new Failure('no-profiles', 'no profile was moved: others took them', 'run the same command again')

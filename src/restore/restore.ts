@@ -128,9 +128,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const said = [...receipts.filter(({ to }) => to === undefined), ...saidByFiles(directory, used)]
   said.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
   // A record does not say when: it comes last.
-  said.push(
-    ...records.map((each) => ({ ...each, time: '', station: '', directory: path, source: directory })),
-  )
+  said.push(...records.map((own) => ({ ...own, time: '', station: '', directory: path, source: directory })))
   const handedOut = Map.groupBy(said, ({ iccid }) => iccid)
   const recorded = new Set(records.map(({ device }) => device))
   const all: store.Receipt[] = []

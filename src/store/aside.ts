@@ -14,8 +14,7 @@ export function putAside(directory: string, names: readonly string[]): void {
   const held = Map.groupBy(listHeld(directory), ({ name }) => name)
   for (const name of names) {
     const own = held.get(name) ?? []
-    // A backup that keeps what was removed has both.
-    // Beside a used file, it is rubbish.
+    // A backup that keeps what was removed has both. Beside a used file, it is rubbish.
     for (const from of [...own.map((each) => placesOf(directory, each).held), pathIn(directory, name)])
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
       else files.rename(from, pathIn(directory, asideName(name)))

@@ -63,7 +63,6 @@ export {
   newTag,
   parseUsed,
   placesOf,
-  stagedName,
   stationName,
   tagFor,
   type Used,

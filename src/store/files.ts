@@ -124,8 +124,11 @@ export function rename(from: string, to: string): boolean {
     patiently(() => renameSync(from, to))
     return true
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
-    return exists(to)
+    const [here, there] = [from, to].map((path) => lstatSync(path, { throwIfNoEntry: false }))
+    // Somebody else has done it, and has a directory under its old name.
+    if ((errnoOf(error) === 'ENOTDIR' || here?.isDirectory()) && there?.isFile()) return true
+    if (errnoOf(error) !== 'ENOENT' && here !== undefined) throw error
+    return there !== undefined
   }
 }
 

@@ -143,7 +143,7 @@ export async function receive(
   let isPutAside = false
   try {
     // Who is cleaning up may have taken the draft for one of a killed call. It is paid for, and is put aside again.
-    while (text !== '' && !isPutAside) isPutAside = putAside(directory, id, ANSWER, text)
+    while (text !== '' && !isPutAside) isPutAside = await putAside(directory, id, ANSWER, text)
     if (isPutAside) return (await finishAnswer(directory, id, texts, known)).length
     release(directory, id)
     return 0
@@ -157,7 +157,7 @@ export async function receive(
  * Puts aside what is to come. It is durable then.
  * @throws the system error
  */
-function putAside(directory: string, id: string, kind: string, text: string): boolean {
+async function putAside(directory: string, id: string, kind: string, text: string): Promise<boolean> {
   const draft = pathOf(directory, DRAFT + id)
   files.make(join(directory, INCOMING))
   // Another call may act on an order as soon as it has its name.
@@ -175,6 +175,7 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
     isDone = files.rename(draft, pathOf(directory, id))
   }
   files.flushDirectory(join(directory, INCOMING))
+  await files.flushNames(directory)
   return isDone
 }
 
@@ -279,17 +280,18 @@ export function close(directory: string, id: string): void {
   // As long as an order is there, nothing leaves a stick: no error is passed over.
   if (isStick) files.remove(pathOf(directory, id, ORDER))
   else if (!files.rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
-  else files.flushDirectory(join(directory, INCOMING))
   sweep(pathOf(directory, isStick ? id : CLOSED + id))
 }
 
-/** Removes what is finished. What is left of it does no harm. */
-const sweep = (path: string): void =>
+/** Removes what is finished, once that is durable. What is left of it does no harm. */
+function sweep(path: string): void {
+  files.flushDirectory(dirname(path))
   ifPossible(() => {
     for (const each of [ANSWER, ORDER, REQUEST]) files.remove(join(path, each))
     for (const each of files.namesIn(path)) files.drop(join(path, each), 'list')
     files.removeEmpty(path)
   })
+}
 
 /**
  * Finishes what killed calls have received, and lets come what orders of moves have decided, which their sources end. A
@@ -365,8 +367,8 @@ export const ordersIn = (directory: string): Order[] =>
  * Makes the order of a move. It is durable then.
  * @throws {Failure} `disk` if its draft is gone. It is not made again: it may be done, and what it names may be home by now
  */
-export function putOrder(directory: string, { id, ...order }: Order): void {
-  if (putAside(directory, id, ORDER, JSON.stringify(order))) return
+export async function putOrder(directory: string, { id, ...order }: Order): Promise<void> {
+  if (await putAside(directory, id, ORDER, JSON.stringify(order))) return
   const hint = 'run the same command again; nothing was moved'
   throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
 }

@@ -73,6 +73,6 @@ function empty(path: string, messages: Pick<Messages, 'warn'>): void {
     messages.warn(
       `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,
     )
-  for (const name of namesIn(path)) remove(join(path, name))
+  for (const name of namesIn(path)) empty(join(path, name), messages)
   removeEmpty(path)
 }

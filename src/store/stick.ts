@@ -67,10 +67,8 @@ export async function arriveOnStick<I extends { readonly name: string }>(
     if (text !== undefined) fill(pathIn(directory, item.name), text)
   }
   files.flushDirectory(directory)
-  await files.flushFiles(
-    others.map(({ name }) => pathIn(directory, name)),
-    true,
-  )
+  const paths = others.map(({ name }) => pathIn(directory, name))
+  await files.flushFiles(paths, true)
   const there = knownIn(directory)
   return (
     items.every(({ name }) => there.has(iccidOf(name) ?? '')) &&

@@ -30,15 +30,15 @@ async function move(changes: Partial<Move> = {}) {
 const home = () => move({ source: target, target: source })
 
 /** What a call leaves that was killed when it held the first two profiles. */
-function kill(isDecided = false) {
+async function kill(isDecided = false) {
   mkdirSync(target, { recursive: true })
   const id = `${identityOf(target)}.${TAG}`
-  putOrder(target, { id, source: identityOf(source), from: source, names: [X(1), X(2)] })
+  await putOrder(target, { id, source: identityOf(source), from: source, names: [X(1), X(2)] })
   noteTarget(source, { id, to: target })
   const items = [1, 2].map((n) => ({ name: X(n), tag: `${id}+${TAG.slice(1)}${n}` }))
   const texts = new Map(items.map(({ name }) => [name, readFileSync(join(source, name), 'utf8')]))
   for (const { name, tag } of items) renameSync(join(source, name), join(source, `.${name}~${tag}`))
-  return isDecided ? give(target, id, items, texts) : Promise.resolve(undefined)
+  return isDecided ? give(target, id, items, texts) : undefined
 }
 
 describe('a move', () => {

@@ -194,7 +194,7 @@ describe('an answer', () => {
 test('an order stands until it is closed, and its list is decided once', async () => {
   const directory = lot(0)
   const order = { id: 'a.b', source: 'abc', from: '/there', names: [X(1)] }
-  putOrder(directory, order)
+  await putOrder(directory, order)
   expect(waitingIn(directory).orders).toEqual([order])
   const given = await give(directory, 'a.b', [], new Map())
   expect(await give(directory, 'a.b', [{ name: X(1), tag: 't' }], new Map([[X(1), '']]))).toEqual(given)

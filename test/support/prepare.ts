@@ -118,7 +118,7 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     const names = Array.from({ length: to - from + 1 }, (_, n) => `${iccid(from + n)}.json`)
     const id = `${identityOf(target)}.${newTag()}`
     noteTarget(source, { id, to: target })
-    putOrder(target, { id, source: identityOf(source), from: source, names })
+    await putOrder(target, { id, source: identityOf(source), from: source, names })
     const texts = new Map(names.map((name) => [name, readFileSync(join(source, name), 'utf8')]))
     const items = names.map((name) => ({ name, tag: tagFor(id) }))
     for (const item of items) hold(placesOf(source, item))

@@ -125,9 +125,23 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'an answer is flushed before it is said to be put aside',
     file: INCOMING,
-    text: '  files.flushDirectory(join(directory, INCOMING))\n  return isDone\n',
-    by: '  return isDone\n',
+    text: '  files.flushDirectory(join(directory, INCOMING))\n  await files.flushNames(directory)\n',
+    by: '  await files.flushNames(directory)\n',
     families: ['unordered fresh/1 store+next: A?=EIO A^0 B'],
+  },
+  {
+    law: 'also on Windows, which flushes files only',
+    file: INCOMING,
+    text: '  await files.flushNames(directory)\n  return isDone\n',
+    by: '  return isDone\n',
+    families: ['handles fresh/1 store+next: A?=EIO A^0 B'],
+  },
+  {
+    law: 'what is finished is flushed before it is emptied',
+    file: INCOMING,
+    text: 'void {\n  files.flushDirectory(dirname(path))\n',
+    by: 'void {\n',
+    families: ['btrfs move2!19/2 settle+settle+nextT: A C?^0/1'],
   },
   {
     law: 'what comes is flushed before it is decided',
