@@ -93,20 +93,20 @@ export async function makeRecords<E extends Wanted>(
   if (drafts.length > 0) files.make(join(directory, DEVICES))
   for (const { place, iccid, device } of drafts)
     files.write(join(files.make(place), iccid), JSON.stringify({ device }))
-  await files.flushFiles([...paths, ...drafts.map(fileOf)], true)
+  // Whoever finds a record finds one that is durable, but perhaps for its name.
+  await Promise.all([
+    files.flushFiles([...paths, ...drafts.map(({ place, iccid }) => join(place, iccid))], true),
+    files.flushDirectories(drafts.map(({ place }) => place)),
+  ])
   const decided = new Set(all.filter(isDecided))
   if (drafts.length === 0) return [...decided]
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   files.flushDirectory(directory)
   const records = drafts.filter(({ own }) => decided.has(own)).map((draft) => decide(directory, draft))
-  // Whoever made one has flushed the file before, but perhaps not its name.
-  await files.flushDirectories(records.map(({ place }) => place))
   files.flushDirectory(join(directory, DEVICES))
   const recorded = new Map(records.map(({ device, iccid }) => [device, iccid]))
   return [...decided].filter(({ device, iccid }) => device === undefined || recorded.get(device) === iccid)
 }
-
-const fileOf = ({ place, iccid }: Found): string => join(place, iccid)
 
 /** The record of a device, which is this draft if there was none; that of a device of another spelling, if it may be the same. */
 function decide(directory: string, draft: Found & Wanted): Found {

@@ -123,6 +123,13 @@ const MUTANTS: readonly Mutant[] = [
     families: ['unordered fresh/2 deviceD+deviceD: A?^0 B'],
   },
   {
+    law: 'a record is durable before it has its name',
+    file: 'store/devices.ts',
+    text: '    files.flushDirectories(drafts.map(({ place }) => place)),\n',
+    by: '',
+    families: ['unordered fresh/2 deviceD+deviceD: A?^0 B'],
+  },
+  {
     law: 'an answer is flushed before it is said to be put aside',
     file: INCOMING,
     text: '  files.flushDirectory(join(directory, INCOMING))\n  await files.flushNames(directory)\n',
