@@ -93,10 +93,8 @@ export function hold({ unused, used, held }: Places): boolean {
  * @throws {UnusableProfile} if its file is no profile, or can't be read; it stays as it is
  */
 export function begin(directory: string, name: string, by: By): Claim | undefined {
-  const path = pathIn(directory, name)
-  if (!files.exists(path)) return undefined
   return guarded(directory, name, () => {
-    const stored = files.readText(path)
+    const stored = files.readText(pathIn(directory, name))
     if (stored === undefined) return undefined
     parseStored(stored, name)
     const owner = parseUsed(stored)?.device
@@ -123,13 +121,14 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
 export async function commit(directory: string, claims: readonly Claim[], used: Claim[]): Promise<void> {
   const drafts = claims.map(({ places }) => places.draft)
   const recorded = await makeRecords(directory, claims, ({ places }) => sign(places), drafts)
+  const unsure: Claim[] = []
   for (const each of recorded) {
-    files.rename(each.places.decision, each.places.used)
+    if (files.rename(each.places.decision, each.places.used) !== 'done') unsure.push(each)
     used.push(each)
   }
   if (recorded.length > 0) await files.flushNames(directory, ...recorded.map(({ places }) => places.used))
   // Somebody else may have finished it, and then it says the same.
-  const lost = recorded.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
+  const lost = unsure.filter(({ places, tag }) => parseUsed(files.read(places.used))?.claim !== tag)
   for (const each of lost) used.splice(used.indexOf(each), 1)
   for (const each of claims) if (!used.includes(each)) await giveBack(directory, each)
 }

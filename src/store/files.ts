@@ -117,18 +117,18 @@ export const removeEmpty = (path: string): void => ifPossible(() => void takeOff
 
 /**
  * Renames a file to a name that no other file gets. A server that reports an error may have done it.
- * @returns false if it is neither here nor there
+ * @returns false if it is neither here nor there; `there` if somebody may have done it
  */
-export function rename(from: string, to: string): boolean {
+export function rename(from: string, to: string): 'done' | 'there' | false {
   try {
     patiently(() => renameSync(from, to))
-    return true
+    return 'done'
   } catch (error) {
     const [here, there] = [from, to].map((path) => lstatSync(path, { throwIfNoEntry: false }))
     // Somebody else has done it, and has a directory under its old name.
-    if ((errnoOf(error) === 'ENOTDIR' || here?.isDirectory()) && there?.isFile()) return true
+    if ((errnoOf(error) === 'ENOTDIR' || here?.isDirectory()) && there?.isFile()) return 'there'
     if (errnoOf(error) !== 'ENOENT' && here !== undefined) throw error
-    return there !== undefined
+    return there !== undefined && 'there'
   }
 }
 

@@ -172,7 +172,7 @@ async function putAside(directory: string, id: string, kind: string, text: strin
   if (!isDone) {
     files.remove(join(draft, kind))
     files.prepare(draft, kind, text)
-    isDone = files.rename(draft, pathOf(directory, id))
+    isDone = files.rename(draft, pathOf(directory, id)) !== false
   }
   files.flushDirectory(join(directory, INCOMING))
   await files.flushNames(directory)

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { begin, claimOf, clear, commit, giveBack, perhapsNotPrinted, settle } from '../../src/store/claims.ts'
@@ -107,10 +107,18 @@ describe('a claim', () => {
   test('whose used file says another claim is not used, and the others are', async () => {
     const directory = lot(3)
     const [one, two, three] = [hold(directory, 1), hold(directory, 2), hold(directory, 3)]
-    renameSync(two.places.draft, two.places.decision)
-    writeFileSync(two.places.decision, JSON.stringify({ ...profile(2), claim: 'other' }))
+    const { decision, used: place } = two.places
+    // Between the decision and its rename, somebody gives it back, and somebody else uses the profile.
+    const places = {
+      ...two.places,
+      get used() {
+        rmSync(decision, { force: true })
+        writeFileSync(place, JSON.stringify({ ...profile(2), claim: 'other' }))
+        return place
+      },
+    }
     const used: (typeof one)[] = []
-    await commit(directory, [one, two, three], used)
+    await commit(directory, [one, { ...two, places }, three], used)
     expect(used).toEqual([one, three])
   })
 
