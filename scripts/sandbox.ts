@@ -90,7 +90,7 @@ A station, where cat stands for the device:
 
 const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
-console.log(`A profile service runs on this machine until you press Ctrl-C. In ${isWindows ? 'PowerShell' : 'another terminal'}, type:
+console.log(`A profile service runs on this machine until you press Ctrl-C. Its profiles are for ${keyFile ? 'your key' : 'softsim.pem in the directory below'}. In ${isWindows ? 'PowerShell' : 'another terminal'}, type:
 
 ${block([...setup, `cd '${directory}'`])}
 

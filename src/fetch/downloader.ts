@@ -7,7 +7,7 @@ import { iccidDigits } from '../profile/check.ts'
 import { type Batch, LONGEST_WAIT_MS, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
-import { knownIn, NotStored, receive, release, request } from '../store/directory.ts'
+import { knownIn, type Noted, NotStored, receive, release, request } from '../store/directory.ts'
 import { durationOf, type Messages, several } from '../words.ts'
 import * as planner from './planner.ts'
 
@@ -93,14 +93,14 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     const sent = plan
     const asked = planner.nextSize(sent)
     if (asked === 0 || unstored > 0) return
-    const id = request(directory, asked)
+    const noted = request(directory, asked)
     follow(planner.afterSending(sent))
     tally.requests++
     try {
       const batch = await client.ask(asked, abort)
       follow(planner.afterAnswer(plan, sent, batch.limit, performance.now()))
       // Whatever ends the download, what has arrived is stored.
-      begin(store(id, asked, batch))
+      begin(store(noted, asked, batch))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       follow(planner.afterFailure(plan, sent, error, performance.now()))
@@ -108,16 +108,16 @@ export async function download(work: Work, tally: Tally): Promise<void> {
       if (mayHaveAllocated) {
         // Of an answer with more than was asked for, nobody knows where it would have ended.
         tally.mayBeLost += profiles.length > asked ? Number.POSITIVE_INFINITY : asked - profiles.length
-        const stored = await keep(id, profiles)
+        const stored = await keep(noted, profiles)
         follow({ ...plan, missing: plan.missing - stored })
-      } else release(directory, id)
+      } else release(directory, noted)
       throw error
     }
   }
 
-  async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
+  async function store(noted: Noted, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
-    const stored = await keep(id, profiles)
+    const stored = await keep(noted, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
     if (refused.length > profiles.length)
@@ -132,17 +132,17 @@ export async function download(work: Work, tally: Tally): Promise<void> {
    * @returns how many of them are new
    * @throws {CallFailure} if the directory already has one of them
    */
-  async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
+  async function keep(noted: Noted, profiles: Batch['profiles']): Promise<number> {
     const isKnown = ({ iccid }: Batch['profiles'][number]) => known.has(iccidDigits(iccid) ?? iccid)
     for (let tries = 0; ; tries++) {
       const again = profiles.find(isKnown)
       if (again !== undefined) {
-        release(directory, id)
+        release(directory, noted)
         lose(profiles.filter((each) => !isKnown(each)))
         throw repeated(`the answer repeats ${iccidDigits(again.iccid)}, which ${directory} already has`)
       }
       try {
-        const stored = await receive(directory, id, profiles, known)
+        const stored = await receive(directory, noted, profiles, known)
         tally.stored += stored
         return stored
       } catch (error) {

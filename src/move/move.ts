@@ -32,11 +32,12 @@ export interface Move {
 export async function moveProfiles(move: Move): Promise<void> {
   const { source, target, messages } = move
   try {
+    const listing = store.look(source)
+    if (!move.isBack && !move.isLost) store.makeTarget(target)
+    for (const each of move.isLost ? [source] : [source, target]) store.enter(each, messages, false)
     // The guard of a killed call keeps a profile from coming back.
-    store.removeRubbish(source, store.look(source), messages)
+    store.removeRubbish(source, listing, messages)
     if (move.isLost) return await forgetTarget(move)
-    if (!move.isBack) store.makeTarget(target)
-    for (const each of [source, target]) store.enter(each, messages, false)
     const [own, other] = [store.identityOf(source), store.identityOf(target)]
     if (own === other) throw new UsageError('both directories are the same', NOTHING)
     const receipt = move.receipt === undefined ? undefined : store.openReceipt(move.receipt, [source, target])
@@ -87,14 +88,12 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   if (both > 0)
     messages.warn(`${several(both, 'profile')} in ${move.target} too: not moved; never use both directories`)
   const chosen = names.slice(0, count)
-  if (chosen.length === 0 || (count < Number.POSITIVE_INFINITY && chosen.length < count))
-    throw new Failure(
-      'no-profiles',
-      names.length === 0
-        ? `no unused profile to move in ${move.source}`
-        : `only ${names.length} of ${count} profiles are unused in ${move.source}`,
-      'move fewer, or use --all; nothing was moved',
-    )
+  if (names.length === 0)
+    throw new Failure('no-profiles', `no unused profile to move in ${move.source}`, NOTHING)
+  if (count < Number.POSITIVE_INFINITY && chosen.length < count) {
+    const what = `only ${names.length} of ${count} profiles are unused in ${move.source}`
+    throw new Failure('no-profiles', what, 'move fewer, or use --all; nothing was moved')
+  }
   if (stop.aborted)
     throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
   const id = `${store.identityOf(move.target)}.${store.newTag()}`

@@ -38,11 +38,8 @@ export interface Taken extends Claim {
  * @param isAgain whether a device has it: it may be an older one, which takes what newer ones reject
  * @throws {UnusableProfile}
  */
-export async function encode(
-  { decrypt, format, options, messages }: Encoder,
-  claim: Claim,
-  isAgain: boolean,
-): Promise<Taken> {
+export async function encode(encoder: Encoder, claim: Claim, isAgain: boolean): Promise<Taken> {
+  const { decrypt, format, options, messages } = encoder
   const { name, iccid, stored } = claim
   messages.tell(2, `opening ${name}`)
   const sealed = parseStored(stored, name)

@@ -132,6 +132,8 @@ export class Call {
   async #lookFor(iccid: string, device: Device, isFirst: boolean): Promise<Taken | undefined> {
     const { directory, key, messages } = this.#order
     try {
+      // It may have been used a moment ago, on another machine.
+      if (device === undefined && isFirst) store.refresh(directory)
       const place = store.stateOf(directory, iccid)
       if (place.state === 'used') {
         // Somebody else was first.
@@ -144,7 +146,7 @@ export class Call {
       }
       if (place.state !== 'held' || place.held.move !== undefined)
         throw elsewhere(directory, iccid, device, place.state)
-      await store.settle(directory, messages)
+      await store.settle(directory, messages, this.used)
       store.refresh(directory)
       return undefined
     } catch (error) {
@@ -268,7 +270,7 @@ export class Call {
     const { directory, messages } = this.#order
     await this.#giveBack(ready)
     await store.finishAnswers(directory, messages)
-    await store.settle(directory, messages)
+    await store.settle(directory, messages, this.used)
     const { unused, held } = this.unused.again()
     // Others may give back what they hold: they have too little of it, or it is for a device that has another one.
     const ofCalls = held.filter(({ move }) => move === undefined)
@@ -311,12 +313,7 @@ const busy = (what: string): Failure =>
   )
 
 /** A profile that is neither unused nor used, and that no call holds. */
-function elsewhere(
-  directory: string,
-  iccid: string,
-  device: Device,
-  state: 'held' | 'aside' | 'gone',
-): Failure {
+function elsewhere(directory: string, iccid: string, device: Device, state: 'held' | 'aside' | 'gone') {
   if (state === 'gone' && device !== undefined)
     return new Failure(
       'unusable',

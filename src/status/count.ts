@@ -1,11 +1,14 @@
 /** How many profiles of a directory are where, and what a person should know of them. */
+import { basename } from 'node:path'
 import {
-  claimOf,
   type Held,
   type Listing,
   look,
   outgoingIn,
   perhapsNotPrinted,
+  placesOf,
+  readUsed,
+  type Used,
   type Waiting,
   waitingIn,
 } from '../store/directory.ts'
@@ -67,6 +70,13 @@ export function countsOf(names: Names) {
     aside: names.aside.length,
     notProfiles: oddNames(names).length,
   }
+}
+
+/** What a call that holds a profile has written about itself; undefined if it is gone by now. */
+export function claimOf(directory: string, held: Held): Used | undefined {
+  const { draft, decision } = placesOf(directory, held)
+  const texts = [draft, decision].map((path) => readUsed(directory, basename(path)))
+  return texts.find((used) => typeof used !== 'string')
 }
 
 /** Says of all that is neither unused nor plainly used what it is, and what helps. */

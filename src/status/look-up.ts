@@ -1,7 +1,7 @@
 /** `status --device` and `--iccid`: all that is known of one device or profile. */
 import { Failure } from '../failure.ts'
-import { claimOf, type Held, iccidOf, twinOf, usedName } from '../store/directory.ts'
-import { type Names, readNames, targetOf, warnOfNotPrinted } from './count.ts'
+import { type Held, iccidOf, twinOf, usedName } from '../store/directory.ts'
+import { claimOf, type Names, readNames, targetOf, warnOfNotPrinted } from './count.ts'
 import { readUses, type Use, warnOfUses } from './devices.ts'
 import { type Output, type Row, TABLES } from './print.ts'
 

@@ -55,7 +55,10 @@ async function showCounts({ directory, messages, progress, format, ...inquiry }:
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     const isElsewhere = counts.held + counts.inTransit + counts.aside > 0
-    const isUsed = counts.used > 0 ? 'all of them are used' : 'check its name, and that its disk is there'
+    const isUsed =
+      counts.used > 0
+        ? 'all that were here are used, or have moved'
+        : 'check its name, and that its disk is there'
     const why = isElsewhere ? 'the numbers say where they are' : isUsed
     const hint = counts.coming > 0 ? 'the warnings say what brings some' : `${why}; softsim fetch gets some`
     throw new Failure('no-profiles', `no unused profile in ${directory}`, hint)

@@ -48,6 +48,7 @@ export async function adoptUsed(
     if (files.exists(pathIn(directory, usedName(name)))) files.remove(draft)
     else files.rename(draft, pathIn(directory, usedName(name)))
   files.flushDirectory(directory)
-  for (const name of drafts.keys()) files.remove(pathIn(directory, asideName(name)))
+  for (const name of drafts.keys())
+    if (files.exists(pathIn(directory, usedName(name)))) files.remove(pathIn(directory, asideName(name)))
   files.flushDirectory(directory)
 }

@@ -93,6 +93,7 @@ export function hold({ unused, used, held }: Places): boolean {
  * @throws {UnusableProfile} if its file is no profile, or can't be read; it stays as it is
  */
 export function begin(directory: string, name: string, by: By): Claim | undefined {
+  if (!files.exists(pathIn(directory, name))) return undefined
   return guarded(directory, name, () => {
     const stored = files.readText(pathIn(directory, name))
     if (stored === undefined) return undefined
@@ -123,7 +124,7 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   const recorded = await makeRecords(directory, claims, ({ places }) => sign(places), drafts)
   const unsure: Claim[] = []
   for (const each of recorded) {
-    if (files.rename(each.places.decision, each.places.used) !== 'done') unsure.push(each)
+    if (!useUp(directory, each.places) || files.canTwoWin(directory)) unsure.push(each)
     used.push(each)
   }
   if (recorded.length > 0) await files.flushNames(directory, ...recorded.map(({ places }) => places.used))
@@ -132,6 +133,10 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   for (const each of lost) used.splice(used.indexOf(each), 1)
   for (const each of claims) if (!used.includes(each)) await giveBack(directory, each)
 }
+
+/** Gives what is decided its last name, unless somebody has, and finds the old one free: Windows would put that directory here. */
+const useUp = (directory: string, { decision, used }: Places): boolean =>
+  !(files.canTwoWin(directory) && textOf(decision) === 'void') && files.rename(decision, used) === 'done'
 
 /**
  * Decides that a claim uses its profile, unless somebody has voided it.
@@ -214,14 +219,15 @@ async function finish(directory: string, held: Held, text: string): Promise<bool
     letGo(directory, held)
     return false
   }
-  files.rename(places.decision, places.used)
+  useUp(directory, places)
   await files.flushNames(directory, places.used)
   return true
 }
 
-/** Voids what calls have held for more than a second, and finishes what they have decided. */
-export async function settle(directory: string, messages: Pick<Messages, 'warn'>): Promise<void> {
-  const look = () => listHeld(directory).filter(({ move }) => move === undefined)
+/** Voids what others have held for more than a second, and finishes what they have decided. `own` is not printed yet. */
+export async function settle(directory: string, messages: Pick<Messages, 'warn'>, own: Held[] = []) {
+  const isOwn = ({ tag }: Held) => own.some((each) => each.tag === tag)
+  const look = () => listHeld(directory).filter((each) => each.move === undefined && !isOwn(each))
   const before = look()
   if (before.length === 0) return
   pause(KILLED_MS)
@@ -246,10 +252,4 @@ export function perhapsNotPrinted(directory: string, { name, tag }: Held): strin
   const whose = device === undefined ? '' : ` for device ${device}`
   const again = device === undefined ? `--iccid ${iccid}` : `--device ${device}`
   return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: softsim next ${again} prints it again`
-}
-
-/** What a call that holds a profile has written about itself; undefined if it is gone by now. */
-export function claimOf(directory: string, held: Held): Used | undefined {
-  const { draft, decision } = placesOf(directory, held)
-  return parseUsed(textOf(draft)) ?? parseUsed(textOf(decision))
 }

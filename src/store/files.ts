@@ -124,11 +124,10 @@ export function rename(from: string, to: string): 'done' | 'there' | false {
     patiently(() => renameSync(from, to))
     return 'done'
   } catch (error) {
-    const [here, there] = [from, to].map((path) => lstatSync(path, { throwIfNoEntry: false }))
     // Somebody else has done it, and has a directory under its old name.
-    if ((errnoOf(error) === 'ENOTDIR' || here?.isDirectory()) && there?.isFile()) return 'there'
-    if (errnoOf(error) !== 'ENOENT' && here !== undefined) throw error
-    return there !== undefined && 'there'
+    if (errnoOf(error) === 'ENOTDIR' && lstatSync(to, { throwIfNoEntry: false })?.isFile()) return 'there'
+    if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
+    return exists(to) && 'there'
   }
 }
 

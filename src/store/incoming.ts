@@ -81,31 +81,37 @@ export function makeTarget(directory: string): void {
   }
 }
 
+/** A request that was noted. */
+export interface Noted {
+  readonly id: string
+  /** Whether its answer was put aside, and is only to be flushed: others may have moved on what is in it. */
+  isMade: boolean
+}
+
 /**
  * Notes a request before it is sent, so that somebody hears of it if the call is killed. It also proves that the directory
  * can be written before anything is paid for.
  * @param count how many profiles are ordered
- * @returns the id of the answer that is to come
  * @throws {Failure} `disk`
  */
-export function request(directory: string, count: number): string {
-  const id = newTag()
+export function request(directory: string, count: number): Noted {
+  const noted = { id: newTag(), isMade: false }
   const note = JSON.stringify({ count, station: stationName(), time: new Date().toISOString() })
   try {
     // Before it has a profile, so that its copies are known.
     identityOf(directory)
     files.make(join(directory, INCOMING))
-    files.prepare(pathOf(directory, DRAFT + id), REQUEST, note)
+    files.prepare(pathOf(directory, DRAFT + noted.id), REQUEST, note)
     files.flushDirectory(join(directory, INCOMING))
   } catch (error) {
-    release(directory, id)
+    release(directory, noted)
     throw diskFailure(`can't write to ${directory}`, error)
   }
-  return id
+  return noted
 }
 
 /** No answer came, and nothing was paid for. */
-export const release = (directory: string, id: string): void =>
+export const release = (directory: string, { id }: Pick<Noted, 'id'>): void =>
   ifPossible(() => files.drop(pathOf(directory, DRAFT + id), REQUEST))
 
 /** The profiles of an answer can't be stored now. */
@@ -124,14 +130,14 @@ export class NotStored extends Failure {
 
 /**
  * Puts an answer aside durably, then gives each profile its name.
- * @param id what `request` has returned
+ * @param noted what `request` has returned
  * @param known by their digits, the profiles that the directory has, which are left as they are; what is stored is added
  * @returns how many are new
  * @throws {NotStored}
  */
 export async function receive(
   directory: string,
-  id: string,
+  noted: Noted,
   profiles: readonly StoredProfile[],
   known?: Set<string>,
 ): Promise<number> {
@@ -142,11 +148,13 @@ export async function receive(
   const text = [...texts.values()].map((line) => `${line}\n`).join('')
   let isPutAside = false
   try {
+    if (text === '') release(directory, noted)
+    if (text === '') return 0
     // Who is cleaning up may have taken the draft for one of a killed call. It is paid for, and is put aside again.
-    while (text !== '' && !isPutAside) isPutAside = await putAside(directory, id, ANSWER, text)
-    if (isPutAside) return (await finishAnswer(directory, id, texts, known)).length
-    release(directory, id)
-    return 0
+    while (!noted.isMade) noted.isMade = putAside(directory, noted.id, ANSWER, text)
+    await flushIncoming(directory)
+    isPutAside = true
+    return (await finishAnswer(directory, noted.id, texts, known)).length
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
     throw new NotStored(isPutAside, directory, error)
@@ -154,29 +162,30 @@ export async function receive(
 }
 
 /**
- * Puts aside what is to come. It is durable then.
+ * Puts aside what is to come. It is not durable yet.
+ * @returns false if its draft is gone
  * @throws the system error
  */
-async function putAside(directory: string, id: string, kind: string, text: string): Promise<boolean> {
+function putAside(directory: string, id: string, kind: string, text: string): boolean {
   const draft = pathOf(directory, DRAFT + id)
   files.make(join(directory, INCOMING))
   // Another call may act on an order as soon as it has its name.
   files.flushDirectory(directory)
   if (files.isOnFat(directory)) {
     putAsideOnStick(pathOf(directory, id), kind, text)
-    release(directory, id)
+    release(directory, { id })
     return true
   }
-  // A flush may have failed after the rename.
-  let isDone = files.read(pathOf(directory, id, kind)) === text
-  if (!isDone) {
-    files.remove(join(draft, kind))
-    files.prepare(draft, kind, text)
-    isDone = files.rename(draft, pathOf(directory, id)) !== false
-  }
+  if (files.read(pathOf(directory, id, kind)) === text) return true
+  files.remove(join(draft, kind))
+  files.prepare(draft, kind, text)
+  return files.rename(draft, pathOf(directory, id)) !== false
+}
+
+/** Makes durable what was put aside, also where only files can be flushed. */
+async function flushIncoming(directory: string): Promise<void> {
   files.flushDirectory(join(directory, INCOMING))
   await files.flushNames(directory)
-  return isDone
 }
 
 /** @returns undefined if nothing is decided, or if it is finished */
@@ -368,7 +377,7 @@ export const ordersIn = (directory: string): Order[] =>
  * @throws {Failure} `disk` if its draft is gone. It is not made again: it may be done, and what it names may be home by now
  */
 export async function putOrder(directory: string, { id, ...order }: Order): Promise<void> {
-  if (await putAside(directory, id, ORDER, JSON.stringify(order))) return
+  if (putAside(directory, id, ORDER, JSON.stringify(order))) return flushIncoming(directory)
   const hint = 'run the same command again; nothing was moved'
   throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
 }

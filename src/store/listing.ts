@@ -28,7 +28,7 @@ export function look(directory: string): Listing {
     throw new Failure(
       'no-profiles',
       `directory ${directory} does not exist`,
-      'check its name and the current directory, and whether its disk or share is there; softsim fetch makes it',
+      'check its name and the current directory, and whether its disk or share is there; if it is lost, see softsim help restore; if it is new, softsim fetch makes it',
       error,
     )
   }

@@ -64,11 +64,11 @@ export function parseAside(name: string): string | undefined {
 export const stagedName = (id: string, by: string, name: string): string => `.${id}@${by}~${name}`
 
 /** The id of the answer or order for which a file is on its way to its name. */
-export const stagedFor = (name: string): string | undefined => /^\.([^@~]+)@[^~]+~/.exec(name)?.[1]
+export const stagedFor = (name: string): string | undefined => /^\.([0-9a-f.]+)@[0-9a-f]{20}~/.exec(name)?.[1]
 
-/** Whether a name is a draft or a decision, and of which tag. */
-export const draftTag = (name: string): string | undefined => /^\.~([^~]+)$/.exec(name)?.[1]
-export const decisionTag = (name: string): string | undefined => /^\.!([^~]+)$/.exec(name)?.[1]
+/** Whether a name is a draft or a decision, and of which tag. Editors and office programs have names like these. */
+export const draftTag = (name: string): string | undefined => /^\.~([0-9a-f]{20})$/.exec(name)?.[1]
+export const decisionTag = (name: string): string | undefined => /^\.!([0-9a-f]{20})$/.exec(name)?.[1]
 
 /** `join` looks at each letter of the directory again. */
 export const pathIn = (directory: string, name: string): string => directory + sep + name

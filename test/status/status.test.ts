@@ -183,7 +183,7 @@ describe('the counts', () => {
     const hintOf = async (files: Record<string, string>) => (await statusOf(directoryWith(files))).failure
     expect(await hintOf({})).toMatchObject({ outcome: 'no-profiles', hint: expect.stringContaining('check') })
     expect(await hintOf({ [`__${X(2)}`]: '' })).toMatchObject({
-      hint: expect.stringContaining('all of them are used'),
+      hint: expect.stringContaining('all that were here are used'),
     })
     expect(await hintOf({ '.incoming/0e/order': ORDER })).toMatchObject({
       hint: expect.stringContaining('what brings some'),

@@ -22,6 +22,7 @@ import { lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { modesCount } from '../support/system.ts'
 
 const TAG = '0123456789abcdef0123'
+const OTHER = 'ffffffffffffffffffff'
 
 const incoming = (directory: string) => readdirSync(join(directory, '.incoming')).sort()
 
@@ -35,11 +36,11 @@ function leaveAnswer(directory: string, id: string, ...numbers: number[]): void 
 describe('an answer', () => {
   test('is noted before it comes, stored when it came, and leaves nothing', async () => {
     const directory = lot(1)
-    const id = request(directory, 2)
+    const noted = request(directory, 2)
     expect(waitingIn(directory).requests).toMatchObject([{ count: 2 }])
     // A copy of it is one from its first profile on.
     expect(identityState(directory)).toBe('own')
-    const stored = await receive(directory, id, [profile(1), profile(2), profile(2)])
+    const stored = await receive(directory, noted, [profile(1), profile(2), profile(2)])
     expect(stored).toBe(1)
     expect(names(directory)).toEqual([X(1), X(2)])
     expect(readFileSync(join(directory, X(2)), 'utf8')).toBe(JSON.stringify(profile(2)))
@@ -62,9 +63,9 @@ describe('an answer', () => {
 
   test('of which a part was put aside before the disk failed is put aside again', async () => {
     const directory = lot(0)
-    const id = request(directory, 1)
-    writeFileSync(join(directory, '.incoming', `~${id}`, 'answer'), '{"iccid":"89')
-    expect(await receive(directory, id, [profile(1)])).toBe(1)
+    const noted = request(directory, 1)
+    writeFileSync(join(directory, '.incoming', `~${noted.id}`, 'answer'), '{"iccid":"89')
+    expect(await receive(directory, noted, [profile(1)])).toBe(1)
     expect(names(directory)).toEqual([X(1)])
   })
 
@@ -91,18 +92,18 @@ describe('an answer', () => {
 
   test('that a killed call has closed goes, and a request stays noted', async () => {
     const directory = lot(0)
-    const id = request(directory, 1)
+    const noted = request(directory, 1)
     leaveAnswer(directory, '-abc', 1)
     await finishAnswers(directory, messages())
-    expect([names(directory), incoming(directory)]).toEqual([[], [`~${id}`]])
+    expect([names(directory), incoming(directory)]).toEqual([[], [`~${noted.id}`]])
     expect(waitingIn(directory).requests).toMatchObject([{ count: 1 }])
   })
 
   test('that was put aside before its flush failed is not put aside again', async () => {
     const directory = lot(0)
-    const id = request(directory, 1)
-    leaveAnswer(directory, id, 1)
-    expect(await receive(directory, id, [profile(1)])).toBe(1)
+    const noted = request(directory, 1)
+    leaveAnswer(directory, noted.id, 1)
+    expect(await receive(directory, noted, [profile(1)])).toBe(1)
     expect(names(directory)).toEqual([X(1)])
   })
 
@@ -119,14 +120,14 @@ describe('an answer', () => {
 
   test('that somebody else finishes meanwhile is stored, and counts', async () => {
     const directory = lot(0)
-    const id = request(directory, 2)
+    const noted = request(directory, 2)
     const known = knownIn(directory)
     // It is asked between the two: what is put aside, and what is decided.
     known.has = () => {
-      close(directory, id)
+      close(directory, noted.id)
       return false
     }
-    expect(await receive(directory, id, [profile(1), profile(2)], known)).toBe(2)
+    expect(await receive(directory, noted, [profile(1), profile(2)], known)).toBe(2)
   })
 
   test('of which not all can be written leaves none of them on its way', async () => {
@@ -182,10 +183,10 @@ describe('an answer', () => {
 
   test('says whether it is put aside if it can not be stored', async () => {
     const directory = lot(0)
-    const id = request(directory, 1)
+    const noted = request(directory, 1)
     rmSync(join(directory, '.incoming'), { recursive: true })
     writeFileSync(join(directory, '.incoming'), '')
-    const failed = receive(directory, id, [profile(1)])
+    const failed = receive(directory, noted, [profile(1)])
     await expect(failed).rejects.toThrow(NotStored)
     await expect(failed).rejects.toMatchObject({ isPutAside: false, outcome: 'disk' })
   })
@@ -211,24 +212,36 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   request(directory, 50)
   const [draft = ''] = incoming(directory)
   for (const name of [
-    '.~dead',
+    `.~${OTHER}`,
     '.unused~dead',
-    `.gone@by~${X(2)}`,
+    `.${OTHER}@${OTHER}~${X(2)}`,
     `.${X(3)}~${TAG}`,
     `.~${TAG}`,
     '.foreign',
   ])
     writeFileSync(join(directory, name), '')
   leaveAnswer(directory, 'abc', 4)
-  writeFileSync(join(directory, `.abc@by~${X(4)}`), '')
-  mkdirSync(join(directory, '.!dead'))
+  writeFileSync(join(directory, `.abc@${OTHER}~${X(4)}`), '')
+  mkdirSync(join(directory, `.!${OTHER}`))
+  // What an office program and a person have left.
+  writeFileSync(join(directory, '.~lock.list.odt#'), '')
+  mkdirSync(join(directory, '.~mine'))
+  writeFileSync(join(directory, '.~mine', 'file'), '')
   const { said, ...sink } = messages()
   removeRubbish(directory, look(directory), sink)
-  expect(names(directory)).toHaveLength(9)
+  expect(names(directory)).toHaveLength(11)
   for (const path of [...names(directory), `.incoming/${draft}`]) old(path)
   removeRubbish(directory, look(directory), sink)
   expect(names(directory)).toEqual(
-    [`.${X(3)}~${TAG}`, `.abc@by~${X(4)}`, '.foreign', `.~${TAG}`, X(1)].sort(),
+    [
+      `.${X(3)}~${TAG}`,
+      `.abc@${OTHER}~${X(4)}`,
+      '.foreign',
+      '.~lock.list.odt#',
+      '.~mine',
+      `.~${TAG}`,
+      X(1),
+    ].sort(),
   )
   expect(incoming(directory)).toEqual(['abc'])
   expect(said).toEqual([expect.stringMatching(/^a request for 50 profiles of .* has no answer/)])
@@ -237,10 +250,10 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
 test('what is on its way to its name is no rubbish while nobody can say what is open', () => {
   const directory = lot(0)
   leaveAnswer(directory, 'abc', 1)
-  put(directory, 1, `.abc@by~${X(1)}`)
-  utimesSync(join(directory, `.abc@by~${X(1)}`), 1, 1)
+  put(directory, 1, `.abc@${OTHER}~${X(1)}`)
+  utimesSync(join(directory, `.abc@${OTHER}~${X(1)}`), 1, 1)
   const seen = look(directory)
   renameSync(join(directory, '.incoming'), join(directory, 'away'))
   expect(() => removeRubbish(directory, seen, messages())).toThrow('ENOENT')
-  expect(names(directory)).toEqual([`.abc@by~${X(1)}`, 'away'])
+  expect(names(directory)).toEqual([`.abc@${OTHER}~${X(1)}`, 'away'])
 })

@@ -139,8 +139,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'also on Windows, which flushes files only',
     file: INCOMING,
-    text: '  await files.flushNames(directory)\n  return isDone\n',
-    by: '  return isDone\n',
+    text: '  files.flushDirectory(join(directory, INCOMING))\n  await files.flushNames(directory)\n',
+    by: '  files.flushDirectory(join(directory, INCOMING))\n',
     families: ['handles fresh/1 store+next: A?=EIO A^0 B'],
   },
   {

@@ -130,16 +130,25 @@ export async function loadProgram(source: string, { platform, name }: Kind) {
     /** What `fetch` does when it asks the service, and when its answer arrives. */
     store: (profiles: readonly StoredProfile[]) =>
       called(async () => {
-        const id = await request(LOT, profiles.length)
+        const noted = request(LOT, profiles.length)
         try {
           step('service', '', true, () => {})
         } catch (error) {
-          if (!isPause(error)) release(LOT, id)
+          if (!isPause(error)) release(LOT, noted)
           throw isPause(error)
             ? error
             : Object.assign(new Error('service'), { name: 'Failure', outcome: 'service' })
         }
-        await receive(LOT, id, profiles)
+        // As long as it is not put aside, `fetch` tries again: it is paid for.
+        for (let tries = 3; ; tries--)
+          try {
+            return await receive(LOT, noted, profiles)
+          } catch (error) {
+            if (isPause(error) || (error as Loaded)?.isPutAside !== false || tries === 0) throw error
+            step('sleep 5000 ms', '', true, ({ world }) => {
+              world.now += 5000
+            })
+          }
       }),
     /** @param how the options */
     move: ({ count, source, target }: Move, how: { isBack?: boolean; isLost?: boolean } = {}) =>

@@ -44,6 +44,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(world.prints),
     ...severalFor(world.prints, schedule),
     ...receipts(world),
+    ...falseAdvice(world),
     ...inTwoPlaces(its),
     ...open(its),
     ...costly(its),
@@ -175,6 +176,15 @@ function* receipts({ disk, calls, prints }: World): Generator<Violation> {
     for (const print of prints)
       if (print.call === id && !textOf(disk, `${RECEIPTS}/${id}`).includes(print.iccid))
         yield { rule: 'receipt', what: shown(print) }
+}
+
+/** No call says of what it prints that it is perhaps not printed: whoever obeys prints it again, for another device. */
+function* falseAdvice({ calls, prints }: World): Generator<Violation> {
+  for (const { call, iccid: who } of prints) {
+    const told = calls.find(({ id }) => id === call)?.told ?? []
+    const [what] = told.filter((text) => text.startsWith(`${who} was claimed`) && text.includes('--iccid'))
+    if (what !== undefined) yield { rule: 'false advice', what: `${call}: ${what}` }
+  }
 }
 
 const paths = (places: readonly Place[]) => places.map(({ path }) => path).join(', ') || 'nothing'

@@ -17,7 +17,7 @@ export class MoveCommand extends BaseCommand {
     description: 'move unused profiles to another directory',
     details: [
       'Both directories can be on any disk, stick or share, and other calls can work in them. What is used or recorded for a device stays. No profile is ever unused in both directories, whatever happens to the call, its computer or the disks.',
-      'If it is interrupted, run the same command again: it finishes the move, and moves nothing else. With --back, it takes all of it back, unless it has begun to store profiles there.',
+      'If it is interrupted, and softsim status says that profiles are in transit, run the same command again: it finishes the move, and moves nothing else. With --back, it takes all of it back, unless it has begun to store profiles there.',
       '--lost is for a directory that is gone for good before the move to it was finished, such as a broken stick: it takes back what the move still holds. -o is the path of that directory, as softsim status names it. Never use it while that directory may come back: what it has got would be handed out twice.',
     ].join('\n\n'),
     examples: [

@@ -14,7 +14,7 @@ export class RestoreCommand extends BaseCommand {
     details: [
       'A backup does not know what was handed out or moved after it. This marks everything used that the receipts of all stations name, so that each device gets its own profile again, and nobody else gets it. It needs no private key. If it is interrupted, run it again.',
       'What the receipts contradict is listed, with exit code 5. With --dry-run, nothing is changed: it compares the receipts with a directory that is in use, too.',
-      'What has moved out, or was leaving, is put aside: its name ends with .aside, and nobody gets it here. Only if it is in no other directory, remove .aside from the name.',
+      'What has moved out, or was leaving, is put aside: its name ends with .aside, and nobody gets it here. Only if it is in no other directory, remove .aside from the name; otherwise, delete it.',
     ].join('\n\n'),
     examples: [
       ['Put a backup back into use', 'softsim restore -i profiles --receipts receipts'],
