@@ -24,11 +24,13 @@ export async function sweep(family: Schedule, trial: Trial, goesOn = () => true)
   const first = segments.findIndex(({ points }) => points === '?')
   const segment = segments[first]
   if (segment === undefined) return touchedIn(await trial(family))
-  const all: All = new Map()
+  const { steps, whole } = await stepsAt(family, segment, first)
+  // Also what the call would touch if nothing happened to it: where the others are by then decides that.
+  const all: All = new Map([[segment.call, whole]])
   const isSameCall = segments[first + 1]?.call === segment.call
   const hasCut = segments.some(({ event = '' }) => CUT.test(event))
   let theirs: string[] | undefined
-  for (const { points, at, isSame, touched } of await stepsAt(family, segment, first)) {
+  for (const { points, at, isSame, touched } of steps) {
     if (theirs !== undefined && isSame && (isSameCall || !conflicts(touched, theirs, hasCut))) continue
     if (!goesOn()) break
     const own = { ...family, segments: segments.with(first, { ...segment, points }) }
@@ -65,8 +67,11 @@ interface Step {
   readonly touched: readonly string[]
 }
 
-/** After which steps of a segment it may make a difference what happens there. */
-async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, at: number): Promise<Step[]> {
+/**
+ * After which steps of a segment it may make a difference what happens there.
+ * @returns also what its call touches if it goes on to its end
+ */
+async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, at: number) {
   let before = 0
   let seen = 0
   const segments = [...family.segments.slice(0, at), { call: which }]
@@ -82,7 +87,7 @@ async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, a
   const touches = pointsOf(call).slice(before)
   const entries = call.log.filter(({ isPoint }) => isPoint).slice(before)
   const kind = KINDS.get(family.kind)
-  return entries.flatMap((entry, step) => {
+  const steps = entries.flatMap((entry, step): Step[] => {
     if (step > 0 && !matters(event, entry)) return []
     const next = entries[step + 1]
     // The next step has begun, and goes on with what it has found.
@@ -90,6 +95,8 @@ async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, a
     const isSame = (event === '' && !hasBegun) || (event.startsWith('$') && !call.asked.has(before + step))
     return [{ points: step + 1, at: entry.at, isSame, touched: touches[step] ?? [] }]
   })
+  const whole = new Map(call.log.flatMap(({ touched, at }) => touched.map((key) => [key, at] as const)))
+  return { steps, whole }
 }
 
 /** The power is cut, the stick is pulled out, or a backup is made. */
