@@ -64,12 +64,8 @@ export async function showProfiles({ directory, ...search }: Search): Promise<vo
 /** A device's claim, then its results, the oldest first. */
 function historyOf(seen: Seen, device: string): Row[] {
   const its = seen.uses.filter((use) => use.device === device)
-  const claims = [...new Set(its.map(({ iccid }) => iccid))].flatMap((iccid): Row[] => {
-    const rows = rowsOf(seen, iccid)
-    return rows.length > 0 ? rows : [{ device, iccid, note: 'only recorded: the profile is not here' }]
-  })
   return [
-    ...claims,
+    ...[...new Set(its.map(({ iccid }) => iccid))].flatMap((iccid) => rowsOf(seen, iccid)),
     ...its.flatMap(({ iccid, results }) => results.map((each) => ({ device, iccid, ...each }))),
   ]
 }
@@ -84,5 +80,7 @@ function rowsOf({ directory, names, uses }: Seen, iccid: string): Row[] {
     return { device: use?.device ?? recorded, iccid, place, station: use?.station, time: use?.claimed, note }
   })
   const coming = names.coming.filter(({ name }) => iccidOf(name) === iccid)
-  return [...here, ...coming.map(({ from }) => ({ iccid, place: 'coming', note: `from ${from}` }))]
+  const rows = [...here, ...coming.map(({ from }) => ({ iccid, place: 'coming', note: `from ${from}` }))]
+  const isOnlyRecorded = rows.length === 0 && recorded !== undefined
+  return isOnlyRecorded ? [{ device: recorded, iccid, note: 'only recorded: the profile is not here' }] : rows
 }

@@ -439,6 +439,8 @@ test('a device that is only recorded', async () => {
     { device: 'A', place: 'unused' },
     { device: 'B', place: null, note: 'only recorded: the profile is not here' },
   ])
+  const byIccid = await statusOf(directory, { iccids: [iccid(2)] })
+  expect(byIccid.rows()).toMatchObject([{ device: 'B', place: null, note: expect.stringMatching(/^only/) }])
   // Where a backup has not got the profile, nobody can do anything.
   expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
 })
