@@ -166,7 +166,7 @@ const MUTANTS: readonly Mutant[] = [
     file: INCOMING,
     text: '    files.flushDirectory(pathOf(directory, id))\n  } catch (error) {\n    if (errnoOf(error) ===',
     by: '  } catch (error) {\n    if (errnoOf(error) ===',
-    families: ['unordered store!9/1 settle+settle+moveall: A? B? C^0'],
+    families: ['unordered fresh/1 move+back: A?^0 B'],
   },
   {
     law: 'what has come is flushed before the source forgets it',
