@@ -51,9 +51,8 @@ export function removeRubbish(
   for (const path of paths) if (now - timeOf(path) > OLD_MS) removeUnder(directory, path, messages)
 }
 
-/** In milliseconds since 1970. */
-const timeOf = (path: string): number =>
-  lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+/** In milliseconds since 1970; of what is gone, nobody can say that it is old, nor what the time is. */
+const timeOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN
 
 /** Takes it away under a name that nobody knows. */
 function removeUnder(directory: string, path: string, messages: Pick<Messages, 'warn'>): void {
