@@ -110,8 +110,13 @@ export function ifPossible(action: () => void): void {
   try {
     action()
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
+    ignoreIfSystem(error)
   }
+}
+
+/** @throws any other error */
+export function ignoreIfSystem(error: unknown): void {
+  if (errnoOf(error) === undefined) throw error
 }
 
 export function reasonOf(error: unknown): string {

@@ -238,8 +238,8 @@ async function forget(source: string, id: string, come: store.Given['items'] = [
   const places = come.map(({ name, tag = '' }) => store.placesOf(source, { name, tag }))
   // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
   if (store.isOnFat(source))
-    store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
-  store.removeAll(places.map(({ held }) => held))
+    await store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
+  await store.removeAll(places.map(({ held }) => held))
   await store.flushNames(source)
   // A removal may have failed because the source was away for a moment: what has come never goes back.
   const tags = new Set(come.map(({ tag }) => tag))

@@ -40,7 +40,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
       ? undelivered(what, used, order, error)
       : diskFailure(`can't claim profiles in ${directory}`, error)
   }
-  store.clear(taken)
+  await store.clear(taken)
   tellOf(taken, call, order)
 }
 

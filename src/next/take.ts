@@ -2,7 +2,7 @@
  * Which profiles a call gets: any, one for each device, or the one that it names. Each way is the same: hold what is
  * missing, decrypt and check it, decide it; and look again for what others were first to take.
  */
-import { errnoOf, Failure } from '../failure.ts'
+import { Failure, ignoreIfSystem } from '../failure.ts'
 import type { Decrypt } from '../key/private-key.ts'
 import { pause } from '../pause.ts'
 import * as store from '../store/directory.ts'
@@ -64,9 +64,7 @@ export class Call {
     try {
       return await this.#takeAll()
     } catch (error) {
-      await this.#giveBack([...this.#held.values()]).catch((other) => {
-        if (errnoOf(other) === undefined) throw other
-      })
+      await this.#giveBack([...this.#held.values()]).catch(ignoreIfSystem)
       throw error
     } finally {
       this.#skipped.warn(this.#order.messages)

@@ -6,7 +6,7 @@
  */
 import { lstatSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf, ifPossible, UnusableProfile } from '../failure.ts'
+import { errnoOf, ignoreIfSystem, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/check.ts'
 import type { Messages } from '../words.ts'
@@ -171,11 +171,8 @@ function textOf(decision: string): string | undefined {
 }
 
 /** Removes what claims that are used, durable and printed have left. It does no harm if that stays. */
-export function clear(claims: readonly Claim[]): void {
-  ifPossible(() => {
-    for (const { places } of claims) files.remove(places.held)
-  })
-}
+export const clear = (claims: readonly Claim[]): Promise<void> =>
+  files.removeAll(claims.map(({ places }) => places.held)).catch(ignoreIfSystem)
 
 /**
  * Voids a claim, so that its profile is unused again. One that is decided is finished instead.

@@ -16,6 +16,7 @@ import {
   rmdirSync,
   statfsSync,
   statSync,
+  unlink,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -84,10 +85,15 @@ export const remove = (path: string): boolean => takeOff([path], unlinkSync)
 /** So many files are open at once. */
 const OPEN_AT_ONCE = 200
 
-/** Removes many files of one directory. Those that are gone are no error. */
-export function removeAll(paths: readonly string[]): void {
-  for (let at = 0; at < paths.length; at += OPEN_AT_ONCE)
-    takeOff(paths.slice(at, at + OPEN_AT_ONCE), unlinkSync)
+const unlinkLater = promisify(unlink)
+
+/** Removes many files of one directory, in threads. Those that are gone are no error. */
+export async function removeAll(paths: readonly string[]): Promise<void> {
+  for (let at = 0; at < paths.length; at += OPEN_AT_ONCE) {
+    const some = paths.slice(at, at + OPEN_AT_ONCE)
+    if (some.length === 1 || isOnFat(dirname(some[0] ?? ''))) takeOff(some, unlinkSync)
+    else await Promise.all(some.map((path) => unlinkLater(path).catch(() => remove(path))))
+  }
 }
 
 /**

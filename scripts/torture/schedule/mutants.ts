@@ -193,7 +193,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list of a share may be old: what has come is removed by its tags',
     file: MOVE,
-    text: '  store.removeAll(places.map(({ held }) => held))\n',
+    text: '  await store.removeAll(places.map(({ held }) => held))\n',
     by: '',
     families: ['sshfs fresh/1 move+move: A? B? A B', 'sshfs fresh/1 move+move: A?! B'],
   },
