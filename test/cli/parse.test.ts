@@ -78,6 +78,7 @@ describe('what is refused', () => {
         [line, /^the value of -n is not a whole number from 1 to 999999999 \| for example: -n 100$/] as const,
     ),
     ['fetch --stock 1.5', /^the value of --stock is not a whole number/],
+    ['next --format js', /^the value of --format is not hex, json or raw/],
     ['next --format xml', /^the value of --format is not hex, json or raw/],
     ...[['next', '--iccid', '8988 -n 2'], 'next --iccid ../x', 'next --iccid 123'].map(
       (line) => [line, /^the value of --iccid is not 18 to 20 digits/] as const,

@@ -52,6 +52,14 @@ describe('a failure that concerns a value of a variable says which', () => {
   })
 })
 
+test('a line of progress stays below each message', () => {
+  const steps: string[] = []
+  const report = new Report((text) => void steps.push(text))
+  report.lastLine = { clear: () => void steps.push('clear'), render: () => void steps.push('render') }
+  report.warn('one')
+  expect(steps).toEqual(['clear', 'softsim: warning: one\n', 'render'])
+})
+
 test('-vvv shows where the error happened', () => {
   const error = new UsageError('full', 'make room')
   expect(written((report) => report.failure(error), 2)).not.toContain('report.test.ts')

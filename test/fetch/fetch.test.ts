@@ -3,6 +3,7 @@ import '../support/after-file.ts'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { Failure } from '../../src/failure.ts'
 import { temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { fetchHere } from '../support/here.ts'
@@ -300,6 +301,29 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
     expect(hintIn(stderr)).toMatch(/; the same command with -n 1000 gets the rest$/)
   })
 
+  test.each([false, true])(
+    'what is only put aside is said, and is not lost (Ctrl-C: %s)',
+    async (isStopped) => {
+      const disk = await smallDisk(8)
+      const stop = new AbortController()
+      const { promise: answer, resolve } = Promise.withResolvers<void>()
+      const sandbox = await startSandbox()
+      sandbox.fault({ kind: 'hold', until: answer })
+      const directory = join(disk.path, 'profiles')
+      const { url } = sandbox
+      const running = fetchHere({ url, apiKey: API_KEY, directory, count: 100, stop: stop.signal })
+      await until(() => sandbox.requests.length === 1)
+      disk.fill(70)
+      if (isStopped) stop.abort()
+      resolve()
+      const { code, stderr } = await running
+      await disk.close()
+      expect(code).toBe(9)
+      expect(stderr).toMatch(/stored 0 of 100 profiles in .*, 100 more put aside there /)
+      expect(stderr).not.toContain('received and not stored')
+    },
+  )
+
   test('Ctrl-C names what is lost', async () => {
     const { code, stderr, stored, delivered } = await filledDuring(({ stop }) => stop())
     expect([code, stored]).toEqual([130, []])
@@ -358,6 +382,7 @@ test('a wrong key costs one request', async () => {
   expect([code, requests.length, errorIn(stderr)]).toEqual([
     ...[6, 1, 'the service does not accept the API key (401): the API key is not known'],
   ])
+  expect(stderr).not.toContain('unused')
 })
 
 test('Ctrl-C: no more requests, and what is under way is stored', async () => {
@@ -376,6 +401,25 @@ test('Ctrl-C: no more requests, and what is under way is stored', async () => {
       'the same command with -n 400 gets the rest',
     ],
   ])
+})
+
+test('Ctrl-C: requests that wait for others are no failure', async () => {
+  const stop = new AbortController()
+  const { promise: answer, resolve } = Promise.withResolvers<void>()
+  const { run, requests, directory } = await serviceThat({
+    faults: [
+      { kind: 'none', times: 2 },
+      { kind: 'hold', until: answer, times: 4 },
+    ],
+  })
+  const running = run({ count: 9000, stop: stop.signal })
+  // Four at once, and two that wait.
+  await until(() => requests.length === 6)
+  stop.abort(new Failure('interrupted', 'interrupted', 'as the program says it'))
+  resolve()
+  const { code, stderr } = await running
+  expect([code, requests.length, unusedIn(directory).length]).toEqual([130, 6, 5100])
+  expect(errorIn(stderr)).toMatch(/^interrupted: stored 5100 of 9000 profiles/)
 })
 
 test('Ctrl-C after a failure: the failure is said', async () => {

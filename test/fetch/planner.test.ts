@@ -55,6 +55,12 @@ test('four requests that run at once and break change it once, and late answers 
   expect(answer(now, FULL).size).toBe(1)
 })
 
+test('an answer to a larger request than the next one does not make that grow', () => {
+  const sent = failure(FULL, FULL, unsent)
+  const now = failure(sent, FULL)
+  expect([sent.size, now.size, answer(now, sent).size]).toEqual([LARGEST, 1, 1])
+})
+
 test('a request asks for what is missing, and what it does not bring is requested again', () => {
   const first = firstPlan(130)
   const sent = afterSending(first)

@@ -142,6 +142,7 @@ test.each<[is: string, what: string, bytes: Buffer | string]>([
   ],
   ['a public key', 'SPKI', PUBLIC_PEM],
   ['a public key', 'one line of OpenSSH', readFileSync(`${privateKeyPath}.pub`)],
+  ['a public key', 'a file of several', `# of line 1\n${readFileSync(`${privateKeyPath}.pub`)}`],
   ['a public key', 'SSH2', execFileSync('ssh-keygen', ['-e', '-f', `${privateKeyPath}.pub`])],
   ['a public key', 'PKCS#1', execFileSync('ssh-keygen', ['-e', '-m', 'PEM', '-f', `${privateKeyPath}.pub`])],
   ['a certificate', 'PEM', cert],

@@ -1,8 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Move, moveProfiles } from '../../src/move/move.ts'
-import { identityOf } from '../../src/store/identity.ts'
+import { identityOf, renewIdentity } from '../../src/store/identity.ts'
 import { give, ordersIn, putOrder } from '../../src/store/incoming.ts'
 import { noteTarget, outgoingIn } from '../../src/store/outgoing.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -84,6 +93,7 @@ describe('a move', () => {
 
   test('takes all or none of what is asked for, and leaves what can not be used', async () => {
     await expect(move({ count: 5 })).rejects.toMatchObject({ outcome: 'no-profiles' })
+    await expect(move({ source: lot(0) })).rejects.toThrow('no unused profile to move')
     writeFileSync(join(source, X(1)), '{')
     put(source, 2, X(2), { device: 'D' })
     expect(await move()).toEqual([
@@ -160,6 +170,13 @@ describe('an interrupted move', () => {
     },
   )
 
+  test('is finished, and nothing else, also if its source was restored since', async () => {
+    await kill()
+    renewIdentity(source)
+    expect(await move({ count: 1 })).toEqual([expect.stringMatching(/^finished .*2 profiles moved/)])
+    expect(names(source)).toEqual([X(3), X(4)])
+  })
+
   test('is finished also if a power cut has left the unused name beside the held one', async () => {
     await kill()
     put(source, 1)
@@ -172,6 +189,11 @@ describe('an interrupted move', () => {
     expect((await move({ isBack: true })).join()).toContain('all of it is back')
     expect([names(source), names(target)]).toEqual([[1, 2, 3, 4].map(X), []])
     expect((await move({ isBack: true })).join()).toContain('no interrupted move')
+  })
+
+  test('is not taken back from a directory that is not there, and makes none', async () => {
+    await expect(move({ isBack: true })).rejects.toMatchObject({ outcome: 'no-profiles' })
+    expect(existsSync(target)).toBe(false)
   })
 
   test('that is decided comes, also if it is to be taken back', async () => {

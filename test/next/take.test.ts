@@ -47,7 +47,8 @@ async function next(changes: Partial<Order> = {}, print = async (_: readonly Han
     printed = all
   })
   return printed.map(({ iccid: digits, line }) => {
-    expect(JSON.parse(line).iccid).toBe(digits)
+    const { iccid: own, profile } = JSON.parse(line)
+    expect(own ?? profile.iccid).toBe(digits)
     return digits
   })
 }
@@ -59,6 +60,15 @@ describe('any profiles', () => {
     expect(await next()).toEqual(numbers(1))
     expect(await next({ count: 2 })).toEqual(numbers(2, 3))
     expect(namesIn(directory)).toEqual([...[1, 2, 3].map((n) => `__${X(n)}`), X(4)].sort())
+  })
+
+  test('are printed also if what has held them can not be removed', async () => {
+    const replace = async () => {
+      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(1)}~`)) ?? ''
+      rmSync(join(directory, held))
+      mkdirSync(join(directory, held))
+    }
+    expect(await next({}, replace)).toEqual(numbers(1))
   })
 
   test('are too few: what killed calls have left goes, and may be why', async () => {
@@ -93,6 +103,10 @@ describe('any profiles', () => {
       message: expect.stringMatching(/at most 4 of 5/),
     })
     expect(unusedIn(directory)).toHaveLength(4)
+    // What a move holds does not come back.
+    renameSync(join(directory, X(4)), join(directory, `.${X(4)}~${MOVE}`))
+    await expect(next({ count: 4 })).rejects.toThrow(/at most 3 of 4/)
+    renameSync(join(directory, `.${X(4)}~${MOVE}`), join(directory, X(4)))
     expect(await next({ count: 4 })).toHaveLength(4)
     await expect(next()).rejects.toMatchObject({ hint: expect.stringMatching(/if all are used, fetch more/) })
   })
@@ -154,6 +168,18 @@ describe('any profiles', () => {
       `${JSON.stringify({ iccid: digits, profile })}\n`,
     )
     expect(await next()).toEqual(numbers(1))
+  })
+
+  test('are not claimed where no receipt can be written', async () => {
+    await expect(next({ receipt: directory })).rejects.toMatchObject({ outcome: 'usage' })
+    expect(unusedIn(directory)).toHaveLength(4)
+  })
+
+  test('without keys for changes over the air are named where the line for devices is printed', async () => {
+    for (const n of [1, 2]) addProfile(directory, plainProfile(n), { kic: null })
+    expect(await next({ format: 'json' })).toEqual(numbers(1))
+    expect(await next()).toEqual(numbers(2))
+    expect(said).toEqual([expect.stringMatching(/^\d+ has no KIC: /)])
   })
 
   test('in a directory that is not there, or has none, are told with what to do', async () => {
@@ -352,7 +378,10 @@ describe('what can not be printed', () => {
   test('leaves the mark that status and the next call read', async () => {
     const failing = () => Promise.reject(new Error('x'))
     await expect(next({ devices: ['D'] }, failing)).rejects.toMatchObject({
-      hint: expect.stringMatching(/run the same command again/),
+      hint: expect.stringMatching(/run the same command again:/),
+    })
+    await expect(next({ devices: ['E'], isNew: true }, failing)).rejects.toMatchObject({
+      hint: expect.stringMatching(/run the same command again without --new:/),
     })
     expect(await next({ devices: ['D'] })).toEqual(numbers(1))
   })

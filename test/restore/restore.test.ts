@@ -279,6 +279,10 @@ describe('a backup from the middle of something', () => {
     expect(said.filter((line) => /^(missing|aside)/.test(line))).toEqual([
       'missing: 2 came from /there: station line-1, r.jsonl:1',
     ])
+    // These receipts are enough.
+    expect(await restored(directory, [fileOf(came(4))])).toContain(
+      'missing: 4 came from /there: station line-1, r.jsonl:1',
+    )
   })
 
   test('without any receipt: nothing else becomes used', async () => {
@@ -324,6 +328,11 @@ describe('what contradicts', () => {
     const directory = directoryOf([1])
     const both = ['SN-1', 'SN-9'].map((device) => receipt(2, device, { directory }))
     expect((await restored(directory, [fileOf(...both)])).at(-1)).toBe('unusable')
+    // One that came from elsewhere has it from here, too.
+    const one = [receipt(3, 'SN-1', { directory }), receipt(3, 'SN-9')]
+    expect(await restored(directory, [fileOf(...one)])).toContain(
+      'missing: SN-9 has 3: station line-1, r.jsonl:2',
+    )
     expect(records(directory)).toEqual([])
   })
 
@@ -399,12 +408,25 @@ describe('nothing is restored', () => {
     expect(identity(directory)).not.toEqual(id)
   })
 
-  test('while another call gives back what has left', async () => {
+  test('while an answer can not be stored: the directory stays in use', async () => {
+    const directory = directoryOf([1], {
+      [`.incoming/${TAG}/answer`]: `${stored(2)}\n`,
+      [`.incoming/${TAG}/given/list/directory`]: '',
+    })
+    identityOf(directory)
+    expect((await restored(directory, [])).at(-1)).toBe('disk')
+    expect(identityState(directory)).toBe('own')
+  })
+
+  test.each([
+    ['gives back', file(2)],
+    ['holds', `.${file(2)}~${TAG}`],
+  ])('while another call %s what has left', async (_, name) => {
     const directory = directoryOf([2], { [file(1)]: '{' })
     const files = [fileOf(receipt(1, 'SN-1'), left(2, directory))]
-    const path = join(directory, file(2))
+    const path = join(directory, `${file(2)}.aside`)
     // It warns of the damaged one when the other one is aside.
-    const warn = (text: string) => void (text.includes('damaged') && renameSync(`${path}.aside`, path))
+    const warn = (text: string) => void (text.includes('damaged') && renameSync(path, join(directory, name)))
     const rest = { messages: { warn, tell() {} }, progress: { follow() {} }, print: async () => {} }
     await expect(restore({ directory, files, isDry: false, ...rest })).rejects.toMatchObject({
       outcome: 'disk',

@@ -109,6 +109,8 @@ describe('what can not be read', () => {
 
   test('its first 200 characters are shown, and the key in them is not', () => {
     expect(failureOf('x'.repeat(20_000)).message).toMatch(/: x{200}$/)
+    // No letter is cut in two.
+    expect(failureOf(`x${'\u{1f600}'.repeat(300)}`).message).toMatch(/: x\u{1f600}{199}$/u)
     for (const text of [`{"key":"${KEY}"}`, `${' '.repeat(16_370)}${KEY}`, `${'x'.repeat(190)}${KEY}`])
       expect(failureOf(text).message).not.toMatch(/soft/)
   })
@@ -162,6 +164,12 @@ test.each([{ 'retry-after': 'soon' }, { 'x-ratelimit-remaining': '0' }])(
     expect(failureOf('', { status: 503, headers }).traits.mayHaveAllocated).toBe(true)
   },
 )
+
+test('an error asks for no pause if requests are left, or if it does not say how many', () => {
+  const headers = { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '30' }
+  const pauses = [{}, headers].map((each) => failureOf('', { status: 502, headers: each }).traits.pauseMs)
+  expect(pauses).toEqual([0, 0])
+})
 
 test('503 with a time to retry costs nothing', () => {
   const { traits } = failureOf('', { status: 503, headers: { 'retry-after': '120' } })

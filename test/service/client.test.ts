@@ -256,6 +256,11 @@ describe('through a proxy', () => {
     expect(message).toBe(`the proxy in ${variable} or the service refuses the connection (ECONNREFUSED)`)
   })
 
+  test('blanks round its address are none of it', async () => {
+    const { message } = await failureThrough(` http://${NOWHERE} `)
+    expect(message).toBe('the proxy in HTTPS_PROXY or the service refuses the connection (ECONNREFUSED)')
+  })
+
   test('the certificate of a proxy is checked against its own address', async () => {
     const connecting = vi.spyOn(tls, 'connect')
     await failureThrough('https://127.0.0.1:1')

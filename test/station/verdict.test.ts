@@ -25,6 +25,11 @@ test('an ICCID may be named with blanks in it', () => {
   expect(answer.judge('OK')).toMatchObject({ isPassed: true })
 })
 
+test('a prompt before the answer may be as long as the name of a machine', () => {
+  const answer = new Answer({ ...expected, pass: /^OK/ }, given)
+  expect(answer.judge('root@programmer-3.example:~# OK')).toMatchObject({ isPassed: true })
+})
+
 test('of a long line, its beginning is noted', () => {
   const line = `ERROR ${'x'.repeat(300)}`
   const answer = new Answer(expected, given)

@@ -207,9 +207,12 @@ const SERIALS: Case[] = [
   scans('what follows the frame of a scanner is no label, in a panel', ['\x02SN-1\x03', '\x02SN-2\x03'], {
     ...{ options: PANEL, programmed: ['1 SN-1 #', '2 SN-2 #'], never: ['Nothing was read'] },
   }),
-  scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'SN-A', 'yes'], {
+  scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'sn-a', '', 'SN-A', 'yes'], {
     says: [
       'sn-a and SN-a: another device? Type yes if it is, or no to scan SN-a: ',
+      'sn-a and SN-a: another device?',
+      // Enter is a no.
+      'Serial number of the device',
       'SN-A and SN-a: another device?',
       ...ok('SN-A'),
     ],
@@ -379,7 +382,8 @@ const SHIFT: Case[] = [
       programmed: ['1 SN-1 AT+SOFTSIM="#",1\r'],
     },
     {
-      ...{ what: 'another ICCID', said: `ICCID: ${iccid(2)}`, code: 8 },
+      // The first one counts.
+      ...{ what: 'another ICCID', said: `ICCID: ${iccid(2)}\nICCID: ${iccid(3)}`, code: 8 },
       says: [`it got ${iccid(1)}, but says ${iccid(2)}: it may have another identity. Do not ship it.`],
     },
     { what: 'no ICCID', said: 'done', code: 8, says: ['the program does not name the ICCID'] },
@@ -492,9 +496,9 @@ const PORTS: Case[] = [
       ...{ code: 8, results: 'SN-1 fail', says: ['Device SN-1 failed: it answers ERROR: (profile).'] },
     },
   ),
-  atPort('a device that does not answer', ['hello\r\n'], {
+  atPort('a device that does not answer', ['it is not OK\r\n'], {
     ...{ options: ['--timeout', '1'], code: 8, results: 'SN-1 fail' },
-    says: ['Device SN-1 failed: no answer in 1 s; it said last: hello.'],
+    says: ['Device SN-1 failed: no answer in 1 s; it said last: it is not OK.'],
   }),
   atPort('a modem with a filler behind 19 digits', [`OK\r\n+QCCID: ${iccid(1, 19)}F\r\n`], {
     ...{ digits: 19, options: READ, ...passes },

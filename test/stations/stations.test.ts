@@ -192,6 +192,15 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(terminal.shown).not.toContain('a sec')
   })
 
+  test('a passphrase is what is typed, with its blanks', async () => {
+    const place = makePlace()
+    fs.copyFileSync(lockedKey(), place.path('softsim.pem'))
+    const terminal = start(place)
+    await terminal.answer('a secret ', 'a secret', 'exit')
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.shown).toContain('This passphrase is wrong.')
+  })
+
   test('a terminal that is closed in the middle: the program ends; the next start names the device, and programs it without a question', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
@@ -263,6 +272,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     device.type('OK\r\n')
     await terminal.answer('exit')
     expect([await terminal.ended, place.results()]).toEqual([0, 'SN-1 pass'])
+    expect(terminal.shown).toContain(', 115200 baud')
   })
 
   test('four ports: each device gets its own profile, whatever the others answer', async () => {

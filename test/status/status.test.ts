@@ -135,6 +135,17 @@ describe('the counts', () => {
     expect(readdirSync(directory, { recursive: true }).sort()).toEqual(before)
   })
 
+  test('of what comes home by a move, though it was put aside, are among those that come', async () => {
+    const order = JSON.stringify({ source: 'ab', from: '/mnt/stick', names: [X(1)] })
+    const directory = directoryWith({ [`${X(1)}.aside`]: usedText(1), '.incoming/0e/order': order })
+    expect((await statusOf(directory)).rows()).toMatchObject([{ coming: 1, aside: 1 }])
+  })
+
+  test('say where profiles are if none is unused and calls hold them', async () => {
+    const { failure } = await statusOf(directoryWith({ [`.${X(1)}~${HELD}`]: usedText(1) }))
+    expect(failure.hint).toMatch(/^the numbers say where they are/)
+  })
+
   test('of what calls hold are those since the first of them', async () => {
     const claims = [LATER, TIME, LATER].map((claimed, n) => [
       `.~${n}${HELD.slice(1)}`,
@@ -258,6 +269,9 @@ describe('a check with the key', () => {
     expect(said[0]).toContain('may be the wrong one')
     expect(said[21]).toContain("45 more can't be used")
     expect(outcome).toBe('key')
+    // Where these are all, nothing else takes long.
+    const all = await statusOf(directoryOf(someProfiles(64)), { keyPath })
+    expect(all.said[0]).not.toContain('may be the wrong one')
   })
 
   test('finds none unused if stations take them meanwhile', async () => {

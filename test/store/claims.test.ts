@@ -5,6 +5,7 @@ import { claimOf } from '../../src/status/count.ts'
 import { begin, clear, commit, giveBack, perhapsNotPrinted, settle } from '../../src/store/claims.ts'
 import { makeRecords, recordOf } from '../../src/store/devices.ts'
 import { listHeld } from '../../src/store/listing.ts'
+import type { Places } from '../../src/store/names.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { BY, fieldsIn, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
@@ -123,6 +124,39 @@ describe('a claim', () => {
     expect(used).toEqual([one, three])
   })
 
+  test.each([
+    [
+      'voids it',
+      1,
+      ({ decision }: Places) => {
+        rmSync(decision)
+        mkdirSync(decision)
+      },
+    ],
+    ['has its own there', 2, ({ used }: Places) => writeFileSync(used, JSON.stringify(profile(1)))],
+  ])('is not used where two renames can succeed, and another one %s', async (_, when, does) => {
+    const directory = lot(1)
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'darwin' })
+    try {
+      const claim = hold(directory, 1)
+      let times = 0
+      const places = {
+        ...claim.places,
+        // It is asked for its rename, and for its flush.
+        get used() {
+          if (++times === when) does(claim.places)
+          return claim.places.used
+        },
+      }
+      const used: (typeof claim)[] = []
+      await commit(directory, [{ ...claim, places }], used)
+      expect([used, names(directory).includes(X(1))]).toEqual([[], true])
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
   test('that was decided can not be voided: it is finished', async () => {
     const directory = lot(1)
     const claim = hold(directory, 1)
@@ -209,6 +243,15 @@ describe('settle', () => {
     await settle(directory, { warn })
     await settle(directory, { warn })
     expect(said).toEqual([[expect.stringContaining(`--iccid ${iccid(1)} prints it again`), 1]])
+  })
+
+  test('leaves what this call has used, and no other claim of the same profile', async () => {
+    const directory = lot(1)
+    const { claim } = await use(directory, 1)
+    put(directory, 1, `.${X(1)}~${TAG}`)
+    const { said, ...sink } = messages()
+    await settle(directory, sink, [claim])
+    expect([said, listHeld(directory).map(({ tag }) => tag)]).toEqual([[], [claim.tag]])
   })
 
   test('names nobody where another call uses what a killed one held', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { guarded } from '../../src/store/claims.ts'
@@ -12,7 +12,9 @@ import {
   prepare,
   readText,
   remove,
+  removeAll,
   rename,
+  withScratch,
   write,
 } from '../../src/store/files.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
@@ -71,6 +73,23 @@ test('what is gone is no error, and what is a bug is one', () => {
   expect(() => remove(directory)).toThrow(/EISDIR|EPERM/)
 })
 
+test('what is gone is no error either where threads remove several, and what can not be removed is one', async () => {
+  const directory = lot(3)
+  await removeAll([X(1), X(9), X(2)].map((name) => join(directory, name)))
+  expect(readdirSync(directory)).toEqual([X(3)])
+  await expect(removeAll([join(directory, X(3)), directory])).rejects.toThrow(/EISDIR|EPERM/)
+})
+
+test('a file for a moment that can not be removed fails nothing', () => {
+  const directory = lot(0)
+  const replace = (path: string) => {
+    rmSync(path)
+    mkdirSync(path)
+    return 'done'
+  }
+  expect(withScratch(directory, replace)).toBe('done')
+})
+
 test('new files have the rights of their directory, but for other users', async () => {
   const directory = lot(0)
   chmodSync(directory, 0o775)
@@ -98,6 +117,9 @@ test.runIf(hasSmallDisks)('a file for which there is no room is not there', asyn
     fill(1)
     expect(() => write(join(path, 'file'), 'x'.repeat(9000))).toThrow('ENOSPC')
     expect(exists(join(path, 'file'))).toBe(false)
+    // Nothing there can be flushed, and what is on another disk is.
+    await flushFiles([join(path, 'gone')])
+    await expect(flushFiles([join(path, 'gone'), join(lot(0), 'gone')])).rejects.toThrow('ENOENT')
   } finally {
     await close()
   }

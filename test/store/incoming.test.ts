@@ -40,7 +40,8 @@ describe('an answer', () => {
     expect(waitingIn(directory).requests).toMatchObject([{ count: 2 }])
     // A copy of it is one from its first profile on.
     expect(identityState(directory)).toBe('own')
-    const stored = await receive(directory, noted, [profile(1), profile(2), profile(2)])
+    const alike = { ...profile(2), iccid: `${profile(2).iccid}F` }
+    const stored = await receive(directory, noted, [profile(1), profile(2), profile(2), alike])
     expect(stored).toBe(1)
     expect(names(directory)).toEqual([X(1), X(2)])
     expect(readFileSync(join(directory, X(2)), 'utf8')).toBe(JSON.stringify(profile(2)))
@@ -226,14 +227,21 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   // What an office program and a person have left.
   writeFileSync(join(directory, '.~lock.list.odt#'), '')
   mkdirSync(join(directory, '.~mine'))
+  // A claim that is decided is nobody's rubbish.
+  put(directory, 5, `.!${TAG.replaceAll('0', 'e')}`)
   writeFileSync(join(directory, '.~mine', 'file'), '')
   const { said, ...sink } = messages()
   removeRubbish(directory, look(directory), sink)
-  expect(names(directory)).toHaveLength(11)
-  for (const path of [...names(directory), `.incoming/${draft}`]) old(path)
+  const all = [...names(directory), `.incoming/${draft}`]
+  const then = Date.now() / 1000 - 3500
+  for (const path of all) utimesSync(join(directory, path), then, then)
+  removeRubbish(directory, look(directory), sink)
+  expect(names(directory)).toHaveLength(12)
+  for (const path of all) old(path)
   removeRubbish(directory, look(directory), sink)
   expect(names(directory)).toEqual(
     [
+      `.!${TAG.replaceAll('0', 'e')}`,
       `.${X(3)}~${TAG}`,
       `.abc@${OTHER}~${X(4)}`,
       '.foreign',

@@ -123,6 +123,17 @@ const OTHERS: [words: string, text: string][] = [
   ['a log', '{"timestamp":1}\n'],
 ]
 
+test.runIf(hasSmallDisks)('a file system that tells no number of blocks is not full', async () => {
+  // Without a limit.
+  const { path, close } = await smallDisk(0)
+  try {
+    append(join(path, 'r.jsonl'), receipt(1))
+    expect(readReceipts([join(path, 'r.jsonl')])).toHaveLength(1)
+  } finally {
+    await close()
+  }
+})
+
 describe('another file', () => {
   test.each(OTHERS)('is not written to: %s', (_, text) => {
     const path = newFile(text)
