@@ -106,7 +106,6 @@ function addResults(directory: string, receipts: readonly store.Receipt[]): void
 /** What is to be done in a directory. It changes nothing. */
 function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const { unused, used, held, aside } = store.look(directory)
-  const moving = held.filter(({ move }) => move !== undefined)
   const taken = new Set(used.map(store.iccidOf))
   const names = [...aside, ...unused, ...held.map(({ name }) => name)]
   const here = new Map(names.map((name) => [store.iccidOf(name) ?? '', name]))
@@ -162,7 +161,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
   const leaving = new Map(aside.map((name): [string, string | undefined] => [name, undefined]))
-  for (const { name, move = '' } of moving) leaving.set(name, targets.get(move))
+  for (const { name, move } of held) if (move !== undefined) leaving.set(name, targets.get(move))
   for (const [iccid, name] of here) {
     const receipt = left.get(iccid)
     if (taken.has(iccid) || handedOut.has(iccid)) continue
@@ -176,8 +175,8 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   for (const each of moves)
     if (each.to === path && ![taken, here, handedOut, left].some((known) => known.has(each.iccid)))
       lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
-  // What a move still holds beside a used file goes.
-  plan.aside.push(...moving.map(({ name }) => name).filter((name) => taken.has(store.iccidOf(name))))
+  // What is beside a used file goes: a move holds it, or a restore was killed.
+  plan.aside.push(...names.filter((name) => taken.has(store.iccidOf(name))))
   return plan
 }
 

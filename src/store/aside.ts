@@ -13,11 +13,12 @@ import { readUsed } from './state.ts'
 export function putAside(directory: string, names: readonly string[]): void {
   const held = Map.groupBy(listHeld(directory), ({ name }) => name)
   for (const name of names) {
-    const own = held.get(name) ?? []
-    // A backup that keeps what was removed has both. Beside a used file, it is rubbish.
-    for (const from of [...own.map((each) => placesOf(directory, each).held), pathIn(directory, name)])
+    const aside = pathIn(directory, asideName(name))
+    const own = (held.get(name) ?? []).map((each) => placesOf(directory, each).held)
+    // A backup that keeps what was removed has several. Beside a used file, each is rubbish.
+    for (const from of [...own, pathIn(directory, name), aside])
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
-      else files.rename(from, pathIn(directory, asideName(name)))
+      else if (from !== aside) files.rename(from, aside)
   }
   files.flushDirectory(directory)
 }

@@ -433,6 +433,15 @@ describe('nothing is restored', () => {
     })
   })
 
+  test('between a used file and what is aside: the same command finishes it', async () => {
+    const directory = directoryOf([2], { [`${file(1)}.aside`]: stored(1), [`__${file(1)}`]: used(1, 'SN-1') })
+    const files = [fileOf(receipt(1, 'SN-1'))]
+    await restored(directory, files, true)
+    expect(shown(directory)).toEqual(['1.aside', '2', '__1'])
+    await restored(directory, files)
+    expect(shown(directory)).toEqual(['2', '__1'])
+  })
+
   test('of a damaged file: it stays aside', async () => {
     const directory = directoryOf([2], { [file(1)]: '{' })
     const said = await restored(directory, [fileOf(receipt(1, 'SN-1'))])

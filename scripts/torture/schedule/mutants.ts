@@ -242,8 +242,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'restore puts aside what moves hold in a backup',
     file: 'store/aside.ts',
-    text: 'const own = held.get(name) ?? []',
-    by: 'const own: never[] = []',
+    text: 'for (const from of [...own, ',
+    by: 'for (const from of [',
     families: ['ext4 fresh/2 move+nextT: A?& A B'],
   },
   {
