@@ -114,7 +114,7 @@ export function ifPossible(action: () => void): void {
   }
 }
 
-/** @throws any other error */
+/** Passes over an error of the system. @throws any other error */
 export function ignoreIfSystem(error: unknown): void {
   if (errnoOf(error) === undefined) throw error
 }

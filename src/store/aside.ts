@@ -49,7 +49,6 @@ export async function adoptUsed(
     if (files.exists(pathIn(directory, usedName(name)))) files.remove(draft)
     else files.rename(draft, pathIn(directory, usedName(name)))
   files.flushDirectory(directory)
-  for (const name of drafts.keys())
-    if (files.exists(pathIn(directory, usedName(name)))) files.remove(pathIn(directory, asideName(name)))
-  files.flushDirectory(directory)
+  // What is aside beside a used file goes.
+  putAside(directory, [...drafts.keys()])
 }
