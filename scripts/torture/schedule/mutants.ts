@@ -216,7 +216,7 @@ const MUTANTS: readonly Mutant[] = [
     file: INCOMING,
     text: "if (!isSure && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))",
     by: 'if (false)',
-    families: ['ext4 fresh/2 move2: A?% A?% A'],
+    families: ['ext4 fresh/1 move: A?% A?% A'],
   },
   {
     law: 'a profile is printed when its used file is there and says the tag',
