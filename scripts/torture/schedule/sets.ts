@@ -130,6 +130,7 @@ export const SETS: Record<string, readonly Part[]> = {
   kills: [
     { bases: () => afterKills('ext4'), families: ['A? B A', 'A?! B'], isBoth: true },
     { bases: () => bases('ext4', BOTH, [2]), families: ['A?! B', 'A?!@2h B'], isBoth: true },
+    { bases: () => bases('handles', BOTH, [2]), families: ['A?!@2h B'], isBoth: true },
     { bases: () => bases('skewed', twiceEach(SINGLE), [2]), families: ['A?! B', 'A? B A'] },
   ],
   power: [
@@ -293,6 +294,8 @@ export async function explore(
 
 const ALL_CALLS = [...new Set([...BOTH, ...STRAYS].flat())].filter((name) => !name.startsWith('store'))
 const NAPS_MS = [2000, 70_000, 7_200_000]
+/** Where a rename that is under way follows its file, a call that sleeps for longer is promised nothing. */
+const NAPS_BY_HANDLE_MS = [2000, 70_000]
 /** About as many points as a call has. */
 const LONGEST = 70
 
@@ -306,9 +309,10 @@ export function anyOf(random: Random): Schedule {
   const kind = random.pick([...KINDS.keys(), 'ext4', 'unordered'].filter((name) => name !== 'sshfs'))
   // On a stick, one call at a time is promised.
   const isAlone = KINDS.get(kind)?.fatAt !== undefined
+  const naps = KINDS.get(kind)?.followsFiles ? NAPS_BY_HANDLE_MS : NAPS_MS
   const segments = isAlone
     ? calls.map((_, call) => aloneSegment(random, call))
-    : Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
+    : Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1), naps))
   const start = random.pick([
     'fresh',
     'fresh',
@@ -326,11 +330,11 @@ export function anyOf(random: Random): Schedule {
 const aloneSegment = (random: Random, call: number): Segment =>
   random.chance(0.5) ? { call } : { call, points: random.whole(1, LONGEST), event: '!' }
 
-function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
+function anySegment(random: Random, calls: number, isFaulty: boolean, naps: readonly number[]): Segment {
   const segment: Segment = {
     call: random.whole(0, calls - 1),
     points: random.whole(1, LONGEST),
-    ...(random.chance(0.15) ? { napMs: random.pick(NAPS_MS) } : {}),
+    ...(random.chance(0.15) ? { napMs: random.pick(naps) } : {}),
   }
   if (!isFaulty) return segment
   return { ...segment, event: random.pick([...ENDS, ...TROUBLE, ...LOST_REPLIES, '%%', '!', '!']) }
