@@ -62,7 +62,7 @@ export class Keyboard {
     if (!this.isTerminal) return []
     this.#begin()
     do await sleep(QUIET_MS)
-    while (Date.now() - this.#lastAt < QUIET_MS && !this.#stop.signal.aborted)
+    while (performance.now() - this.#lastAt < QUIET_MS && !this.#stop.signal.aborted)
     const lines = [...this.#lines, this.#typed].map((line) => line.trim())
     this.#lines = []
     this.#typed = ''
@@ -80,7 +80,7 @@ export class Keyboard {
     if (this.#stdin.listenerCount('data') > 0) return
     if (this.isTerminal) this.#stdin.setRawMode(true)
     this.#stdin.setEncoding('utf8').on('data', (text) => {
-      this.#lastAt = Date.now()
+      this.#lastAt = performance.now()
       for (const each of this.isTerminal ? stripVTControlCharacters(`${text}`) : `${text}`) this.#take(each)
     })
     this.#stdin.on('end', () => this.#end()).on('error', () => this.#end())

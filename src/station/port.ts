@@ -46,13 +46,18 @@ function openTty(name: string, baud: number): Port {
     }
     return sleep(POLL_MS, 0)
   }
+  let isOpen = true
   return {
     read: async () => decoder.write(bytes.subarray(0, await some(() => fs.readSync(file, bytes)))),
     async write(text) {
       let rest = Buffer.from(text)
-      while (rest.length > 0) rest = rest.subarray(await some(() => fs.writeSync(file, rest)))
+      // The number of a closed file may be that of the next one: another device would get the rest.
+      while (isOpen && rest.length > 0) rest = rest.subarray(await some(() => fs.writeSync(file, rest)))
     },
-    close: () => fs.closeSync(file),
+    close() {
+      isOpen = false
+      fs.closeSync(file)
+    },
   }
 }
 
@@ -99,13 +104,14 @@ function set(program: string, words: readonly string[], name: string, file?: num
 /** Sends a profile to a device, and waits for its answer. */
 export async function talk(port: Port, sent: string, answer: Answer, limits: Limits): Promise<Verdict> {
   if (!isWindows) await discard(port)
-  await Promise.race([port.write(sent), sleep(limits.timeoutMs, undefined, { ref: false })])
-  const end = Date.now() + limits.timeoutMs
-  for (let lastAt = Date.now(); Date.now() < end && !limits.stop.aborted; ) {
+  const end = performance.now() + limits.timeoutMs
+  const late = sleep(limits.timeoutMs, undefined, { signal: limits.stop, ref: false }).catch(() => {})
+  await Promise.race([port.write(sent), late])
+  for (let lastAt = performance.now(); performance.now() < end && !limits.stop.aborted; ) {
     const text = await port.read()
-    if (text !== '') lastAt = Date.now()
+    if (text !== '') lastAt = performance.now()
     // The last line of an answer may have no end.
-    const isQuiet = Date.now() - lastAt > QUIET_MS
+    const isQuiet = performance.now() - lastAt > QUIET_MS
     for (const line of answer.add(isQuiet ? '\n' : text)) {
       limits.hear(line)
       const verdict = answer.judge(line)
@@ -119,6 +125,6 @@ export async function talk(port: Port, sent: string, answer: Answer, limits: Lim
 
 /** What a device said before it got its profile is no answer. */
 async function discard(port: Port): Promise<void> {
-  const end = Date.now() + LONGEST_DISCARD_MS
-  for (let quiet = 0; quiet < 5 && Date.now() < end; quiet++) if ((await port.read()) !== '') quiet = 0
+  const end = performance.now() + LONGEST_DISCARD_MS
+  for (let quiet = 0; quiet < 5 && performance.now() < end; quiet++) if ((await port.read()) !== '') quiet = 0
 }

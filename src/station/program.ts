@@ -43,6 +43,8 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   const why = await ended
   await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
   for (const stream of [0, 1]) add('\n', stream)
+  // What it has left running may speak while the next device is programmed.
+  for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners('data').resume()
   const fail = (note: string) => ({ isPassed: false, note })
   // Many programs end with 0 when they are asked to end.
   if (isLate) return fail(`the program did not end in ${timeoutMs / 1000} s`)

@@ -21,8 +21,10 @@ const [LONGEST_LINE, LONGEST_NOTE] = [4096, 200]
 /** A shell on the device may print its prompt before the answer: `uart:~$ OK`. */
 const PROMPT = /^\S{0,32}[$#>] ?(?=\S)/
 
-/** A device may repeat its profile, or parts of it. */
-const HEX = /[0-9a-f]{16,}/gi
+/** A device may repeat its profile, or parts of it, also with something before it, and byte by byte. */
+const HEX = /(?:[0-9a-f]{2}[ :-]){7,}[0-9a-f]{2}|[0-9a-f]{16,}/gi
+/** Longer than an ICCID, which is no secret, and has many zeros. */
+const PART = 24
 
 /** Collects what a device says, and judges it. */
 export class Answer {
@@ -69,6 +71,11 @@ export class Answer {
 
   #clean(text: string): string {
     const line = stripVTControlCharacters(text).replace(/\p{C}/gu, '').trim()
-    return line.replace(HEX, (run) => (this.#given.line.includes(run.toLowerCase()) ? '(profile)' : run))
+    return line.replace(HEX, (run) => {
+      const digits = run.toLowerCase().replace(/[ :-]/g, '')
+      const parts = Array.from({ length: Math.max(1, digits.length - PART + 1) }, (_, at) => at)
+      const isSecret = parts.some((at) => this.#given.line.includes(digits.slice(at, at + PART)))
+      return isSecret ? '(profile)' : run
+    })
   }
 }

@@ -9,7 +9,8 @@ const PROGRAM = ['--program', './program-device']
 
 test.each<[string, string[], NodeJS.ProcessEnv?]>([
   ['a station has ports or a program, not both', [...PROGRAM, '--port', '/dev/null']],
-  ['--send has no %s for the profile', [...PROGRAM, '--send', 'AT+SOFTSIM']],
+  ['--send needs %s once, for the profile', [...PROGRAM, '--send', 'AT+SOFTSIM']],
+  ['--send needs %s once, for the profile', [...PROGRAM, '--send', '%s %s']],
   ['--pass, --fail and --baud are for ports', [...PROGRAM, '--pass', 'OK']],
   ['--pass, --fail and --baud are for ports', [...PROGRAM, '--baud', '9600']],
   ['--panel is for a program', ['--port', '/dev/ttyUSB0', '--panel', '2']],

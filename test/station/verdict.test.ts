@@ -3,7 +3,12 @@ import type { Settings } from '../../src/station/settings.ts'
 import { Answer } from '../../src/station/verdict.ts'
 
 const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
-const given = { iccid: '89880000000000000017', line: '0123456789abcdef01', device: 'SN-1', isAgain: false }
+const given = {
+  iccid: '89880000000000000017',
+  line: '0123456789abcdef0123456789abcdef',
+  device: 'SN-1',
+  isAgain: false,
+}
 
 test('of a line without an end, what was said last is kept', () => {
   const answer = new Answer(expected, given)
@@ -17,6 +22,21 @@ test('a profile that is repeated is not shown, in capitals either', () => {
   expect(answer.add(`got ${given.line} and ${given.line.toUpperCase()}\n`)).toEqual([
     'got (profile) and (profile)',
   ])
+})
+
+test.each([
+  ['with something before it', 'TX 00: 000123456789ABCDEF0123456789abcdef', 'TX 00: (profile)'],
+  ['byte by byte', 'TX 01 23 45 67 89 ab cd ef 01', 'TX (profile)'],
+  ['a part of it', 'at 23456789abcdef01', 'at (profile)'],
+])('a profile that is repeated %s is not shown', (_, said, shown) => {
+  const answer = new Answer(expected, given)
+  expect(answer.add(`${said}\n`)).toEqual([shown])
+})
+
+test('other numbers are shown', () => {
+  const answer = new Answer(expected, given)
+  const line = '89880000000000000017 and 00 11 22 33 44 55 66 77'
+  expect(answer.add(`${line}\n`)).toEqual([line])
 })
 
 test('an ICCID may be named with blanks in it', () => {

@@ -454,6 +454,10 @@ const LISTS: Case[] = [
     results: 'SN-1 fail, SN-2 pass',
   },
   {
+    name: 'what a program has left running says nothing of the next device',
+    ...{ list: 'SN-1\nSN-2\n', first: put('late-SN-1', 'slow-SN-2'), never: ['LATE'] },
+  },
+  {
     name: 'a list that is longer than the stock ends there',
     ...{ list: 'SN-1\nSN-2\nSN-3\n', stock: 1, code: 3, given: 'SN-1 1', never: ['SN-3'] },
   },

@@ -17,6 +17,8 @@ cd "$(dirname "$0")"; read -r line
 echo "$SOFTSIM_SLOT $SOFTSIM_DEVICE $SOFTSIM_ICCID $line" >> programmed
 echo "$SOFTSIM_KEY_PASSPHRASE$SOFTSIM_API_KEY" >> secrets
 if [ -e "hang-$SOFTSIM_DEVICE" ]; then echo $$ >> hanging; echo hanging; trap 'echo asked >> asked; exit 0' TERM; sleep 600 & wait; fi
+if [ -e "late-$SOFTSIM_DEVICE" ]; then (sleep 1; echo LATE) & fi
+if [ -e "slow-$SOFTSIM_DEVICE" ]; then sleep 2; fi
 cat "says-$SOFTSIM_DEVICE" 2> /dev/null
 if [ -e "removes-$SOFTSIM_DEVICE" ]; then rm -r profiles; fi
 if [ -e "fail-$SOFTSIM_DEVICE" ]; then echo "no answer of the debugger" >&2; exit 3; fi

@@ -91,8 +91,9 @@ export class StationCommand extends BaseCommand {
     const isOfPorts = this.pass ?? this.fail ?? this.baud
     const judge = 'the exit code of the program says whether a device has passed'
     value.refuse(!isForPorts && isOfPorts, '--pass, --fail and --baud are for ports', judge)
-    const [before = '', behind] = send?.split('%s') ?? ['', '']
-    value.refuse(behind === undefined, '--send has no %s for the profile', `such as --send 'AT+SOFTSIM="%s"'`)
+    const [before = '', behind, more] = send?.split('%s') ?? ['', '']
+    const isOnce = behind !== undefined && more === undefined
+    value.refuse(!isOnce, '--send needs %s once, for the profile', `such as --send 'AT+SOFTSIM="%s"'`)
     // Loaded on demand: the other commands do without it.
     const { runShift } = await import('../../station/station.ts')
     value.refuse(
