@@ -13,6 +13,14 @@ const SHORTEST_SECRET = 4
 /** What failures say in place of the value of a variable. */
 const NOT_NAMED: Readonly<Record<string, string>> = { SOFTSIM_API_KEY: 'API key', SOFTSIM_URL: 'the service' }
 
+/** What may be a secret is not among the groups: the user and what is behind the path. */
+const URL_PARTS = /^(https?:\/\/)(?:[^/]*@)?([^?#]*).*/i
+
+/** Whether a text has a value as a word. A number stands for too many things. */
+const isNamedIn = (text: string, value: string): boolean =>
+  /\D/.test(value) &&
+  RegExp(`(?<![\\w.-])${value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`).test(text)
+
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
@@ -68,8 +76,8 @@ export class Report implements Messages {
   #originsOf({ message, hint }: Failure): string[] {
     const said = `${message} ${hint}`
     return [...this.#variables].flatMap(([variable, value]) => {
-      const isMeant = said.includes(NOT_NAMED[variable] ?? value) && !said.includes(variable)
-      return isMeant ? [`the environment variable ${variable} says ${value}`] : []
+      const isMeant = isNamedIn(said, NOT_NAMED[variable] ?? value) && !said.includes(variable)
+      return isMeant ? [`the environment variable ${variable} says ${value.replace(URL_PARTS, '$1$2')}`] : []
     })
   }
 

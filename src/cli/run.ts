@@ -3,7 +3,7 @@ import { Cli } from 'clipanion'
 import { diskFailure, exitCode, Failure, UsageError } from '../failure.ts'
 import { BaseCommand, type CommandClass, type Context, nameLike, variableOf } from './commands/options.ts'
 import { Report } from './report.ts'
-import { isTerminal, isWritePending, print } from './streams.ts'
+import { isOnScreen, isWritePending, print } from './streams.ts'
 
 /** The version in package.json, inserted by the build. */
 declare const SOFTSIM_VERSION: string | undefined
@@ -71,7 +71,7 @@ async function execute(argv: readonly string[]): Promise<void> {
   }
   // Clipanion stands for `-h` with a command of its own, which would print its own words.
   const [topic = argv[0]] = command.path
-  if (topic === 'next' && !isTerminal(1)) {
+  if (topic === 'next' && !isOnScreen()) {
     const hint = 'softsim help next prints the help of next, and softsim --version the version'
     throw new UsageError('next prints nothing but profiles into a pipe or a file', hint)
   }

@@ -131,8 +131,8 @@ export function writeStandardError(text: string): void {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Makes the first signal, Ctrl-C (SIGINT), SIGTERM or a closed terminal (SIGHUP), ask for an orderly end. A second one
- * ends the process at once, with exit code 130.
+ * Makes the first signal, Ctrl-C (SIGINT), SIGTERM or a closed terminal (SIGHUP), ask for an orderly end. A second Ctrl-C
+ * or SIGTERM ends the process at once, with exit code 130.
  * @param onSignalled is called for each signal that has an effect; `isLast` means that the process ends now
  */
 export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}) {
@@ -140,8 +140,9 @@ export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => v
   const abort = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let isHeld = false
-  const onSignal = () => {
-    if (stop.signal.aborted && isHeld) return
+  const onSignal = (signal: NodeJS.Signals) => {
+    // A terminal that is closed sends several.
+    if (stop.signal.aborted && (isHeld || signal === 'SIGHUP')) return
     onSignalled(stop.signal.aborted)
     if (stop.signal.aborted) process.exit(exitCode('interrupted'))
     stop.abort(new Failure('interrupted', 'interrupted', 'run the same command again'))

@@ -41,6 +41,23 @@ describe('a failure that concerns a value of a variable says which', () => {
     expect(said).toContain(`softsim: hint: the environment variable ${variable} says ${shown}\n`)
   })
 
+  test('a URL without its user and its query, which may be secrets', () => {
+    const said = written((report) => {
+      report.cameFrom('SOFTSIM_URL', 'https://me:secret@a.example/x?key=secret')
+      report.failure(new Failure('service', 'the service refuses the connection', 'try later'))
+    })
+    expect(said).toContain('SOFTSIM_URL says https://a.example/x\n')
+    expect(said).not.toContain('secret')
+  })
+
+  test.each(['1', 'e', 'line', 'r.json'])('not %s, which stands for something else', (value) => {
+    const said = written((report) => {
+      report.cameFrom('SOFTSIM_STATION', value)
+      report.failure(new Failure('disk', 'none of 10 profiles, or 1, in line-1 or r.jsonl', 'see it'))
+    })
+    expect(said).not.toContain('the environment variable')
+  })
+
   test('no other, and not twice', () => {
     const said = written((report) => {
       report.cameFrom('SOFTSIM_DIR', '/data/p')

@@ -39,12 +39,14 @@ test('a second signal ends the process, except after hold', () => {
   })
   const told: boolean[] = []
   interrupt = onInterrupt(NEVER_MS, (isLast) => told.push(isLast))
-  process.emit('SIGHUP')
+  process.emit('SIGINT')
+  // A terminal that is closed sends it more than once.
+  process.emit('SIGHUP', 'SIGHUP')
   expect([told, exit.mock.calls]).toEqual([[false], []])
-  expect(() => process.emit('SIGHUP')).toThrow('exit 130')
+  expect(() => process.emit('SIGTERM')).toThrow('exit 130')
   expect(told).toEqual([false, true])
   interrupt.hold()
-  process.emit('SIGHUP')
+  process.emit('SIGINT')
   expect([told, exit.mock.calls.length]).toEqual([[false, true], 1])
 })
 
