@@ -65,7 +65,7 @@ export async function moveProfiles(move: Move): Promise<void> {
 }
 
 const NOTHING = 'check both directories; nothing was moved'
-const AGAIN = 'when both disks are there, run the same command again: it finishes the move'
+const AGAIN = 'when both disks are there, with room, run the same command again: it finishes the move'
 
 const backWords = (moved: number, target: string) =>
   moved === 0

@@ -71,14 +71,15 @@ export const repeated = (what: string): CallFailure =>
     { isRepeated: true },
   )
 
-/** In these headers caches say what they did. X-Cache-Lookup is none: Squid says HIT in it also for fresh answers. */
-const CACHES = ['cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache', 'cf-cache-status', 'cdn-cache']
+/** In such headers caches say what they did. X-Cache-Lookup is none: Squid says HIT in it also for fresh answers. */
+const CACHE = /(?:^|-)cache(?:-status)?$/
 
 /** What says that an answer comes from a cache (RFC 9111 5.1, RFC 9211); undefined if nothing does. */
 function cacheSign(headers: Headers): string | undefined {
   const age = String(headers['age'])
   if (/[1-9]/.test(age)) return `Age: ${age.slice(0, SHOWN)}`
-  const name = CACHES.find((each) => {
+  const name = Object.keys(headers).find((each) => {
+    if (!CACHE.test(each)) return false
     // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
     const words = String(headers[each]).replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, '')
     return /(?:^|[\s,;_]|refresh)(?:hit|stale|updating|revalidated)(?![\w.-]|=\?0)/i.test(words)

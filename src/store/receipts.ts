@@ -3,18 +3,7 @@
  * profiles. A line is appended when `__X` is durable, and before anything is printed. A backup does not know what happened
  * after it; the receipts of all stations do.
  */
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
@@ -71,11 +60,11 @@ export interface ReceiptFile {
 export function openReceipt(path: string, directories: readonly [string, ...string[]]): ReceiptFile {
   const rights = fileRights(directories[0])
   writing(path, () => {
-    const status = statSync(path, { throwIfNoEntry: false })
+    const status = fs.statSync(path, { throwIfNoEntry: false })
     const isOther = status !== undefined && !(status.isFile() && isOfReceipts(beginningOf(path)))
     if (isOther || iccidOf(basename(path)) !== undefined) throw otherFile(path)
-    closeSync(patiently(() => openSync(path, 'a', rights)))
-    const { bavail, blocks } = statfsSync(path)
+    fs.closeSync(patiently(() => fs.openSync(path, 'a', rights)))
+    const { bavail, blocks } = fs.statfsSync(path)
     if (blocks > 0 && bavail === 0)
       throw new Failure('disk', `not enough disk space for the receipt ${path}`, 'make room on the disk')
     // A power cut could take the name of a new file, and all that was appended with it.
@@ -97,26 +86,26 @@ function append(path: string, receipts: readonly Receipt[]): void {
     JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }),
   )
   // A part of a line was left by a call that was killed, or whose disk was full or lost its power: it printed nothing.
-  const end = readPart(path, Math.max(0, statSync(path).size - 1), 1).toString()
+  const end = readPart(path, Math.max(0, fs.statSync(path).size - 1), 1).toString()
   const mend = end === '' || end === '\n' ? '' : '\n'
   // The file is not made again: where a stick was, there may be a directory of another disk.
-  const file = patiently(() => openSync(path, constants.O_WRONLY | constants.O_APPEND))
+  const file = patiently(() => fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_APPEND))
   try {
     // What a device says may not be UTF-8; the sign for that stands for a letter that an editor has lost.
-    writeFileSync(file, mend + lines.map((line) => `${line.replaceAll('\ufffd', '?')}\n`).join(''))
-    fsyncSync(file)
+    fs.writeFileSync(file, mend + lines.map((line) => `${line.replaceAll('\ufffd', '?')}\n`).join(''))
+    fs.fsyncSync(file)
   } finally {
-    closeSync(file)
+    fs.closeSync(file)
   }
 }
 
 function readPart(path: string, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
-  const file = patiently(() => openSync(path, 'r'))
+  const file = patiently(() => fs.openSync(path, 'r'))
   try {
-    return bytes.subarray(0, readSync(file, bytes, 0, length, at))
+    return bytes.subarray(0, fs.readSync(file, bytes, 0, length, at))
   } finally {
-    closeSync(file)
+    fs.closeSync(file)
   }
 }
 
@@ -142,17 +131,24 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 
 /** In a directory and all below it, every file that begins as a receipt: archives give them other names. */
 function filesAt(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path]
-  const all = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
+  if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or PowerShell has written again: it is refused, and not passed over.
   const printed = (path: string) => beginningOf(path).replace(/[^!-~\n]/g, '')
-  const files = all.filter((each) => statSync(each).isFile() && isOfReceipts(printed(each)))
+  const files = filesBelow(path).filter((each) => isOfReceipts(printed(each)))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
 
+const filesBelow = (path: string): string[] =>
+  fs.readdirSync(path).flatMap((name) => {
+    const each = join(path, name)
+    // A link may lead nowhere, and on the root of a disk, this is closed to people.
+    const status = name === 'lost+found' ? undefined : fs.statSync(each, { throwIfNoEntry: false })
+    return status?.isDirectory() ? filesBelow(each) : status?.isFile() ? each : []
+  })
+
 function readFile(path: string): Receipt[] {
-  const lines = readFileSync(path, 'utf8').split('\n')
+  const lines = fs.readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, at) => {
     const source = `${path}:${at + 1}`
     const receipt = parseReceipt(line)
@@ -162,11 +158,14 @@ function readFile(path: string): Receipt[] {
   })
 }
 
+/** Also one that has no end. */
+const STRINGS = /"(?:[^"\\]|\\.?)*(?:"|$)/g
+
 /** Whether a line is empty, or a call that was killed, a full disk or a power cut may have left it. */
 function isTorn(line: string): boolean {
   // A power cut may leave zeros where something was about to be written.
   const text = line.replaceAll('\0', '').trim()
-  return isBegun(text) && !text.includes('}')
+  return isBegun(text) && !text.includes(BEGINNING, 1) && !text.replace(STRINGS, '').includes('}')
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -36,6 +36,8 @@ describe('an answer from a cache is no stock', () => {
     { 'x-cache': 'MISS, HIT' },
     { 'x-cache-status': 'STALE' },
     { 'cf-cache-status': 'UPDATING' },
+    { 'akamai-cache-status': 'Hit from child' },
+    { 'x-nginx-cache': 'HIT' },
     { 'cache-status': 'gateway; hit' },
     { 'cache-status': 'origin; fwd=uri-miss; stored, "edge 7"; hit; ttl=30' },
   ])('%j', (headers) => {
@@ -60,6 +62,7 @@ describe('an answer from a cache is no stock', () => {
     { 'x-cache': 'MISS from white-proxy' },
     { 'x-cache-lookup': 'HIT from proxy.example:3128' },
     { 'x-cache-hits': '0' },
+    { 'x-cache-key': '/hit' },
     { 'cf-cache-status': 'DYNAMIC' },
     { 'cache-status': 'hit.example; fwd=miss; stored' },
     { 'cache-status': '"hit"; fwd=bypass' },

@@ -1,4 +1,12 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openReceipt, type Receipt, readReceipts } from '../../src/store/receipts.ts'
@@ -42,6 +50,10 @@ describe('what is appended', () => {
     mkdirSync(join(path, '..', 'more.jsonl.old'))
     writeFileSync(join(path, '..', 'notes.txt'), 'no receipts')
     writeFileSync(join(path, '..', 'a.jsonl'), line(6))
+    // On the root of a disk, nobody may read what is in it.
+    mkdirSync(join(path, '..', 'lost+found'))
+    writeFileSync(join(path, '..', 'lost+found', 'a.jsonl'), line(7))
+    if (hasPosix) symlinkSync('nowhere', join(path, '..', 'b.jsonl'))
     expect(readReceipts([join(path, '..')]).map(({ iccid }) => iccid)).toEqual(
       [receipt(6), ...all].map((each) => each.iccid),
     )
@@ -96,6 +108,7 @@ const TORN: [words: string, left: string | Uint8Array, whole: number[]][] = [
   ['a part of a letter is none', Buffer.from(line(1) + line(2)).subarray(0, -40), [1]],
   ['zeros are none', `${line(1) + line(2).slice(0, 20)}\0\0\0`, [1]],
   ['the first line is none', '{"ti', []],
+  ['a part of a note that is JSON is none', line(1, { note: '{"a":{"b":"c"},"d' }).slice(0, -4), []],
   ['a whole line gets its end', line(1) + line(2).trimEnd(), [1, 2]],
 ]
 
