@@ -262,6 +262,29 @@ describe('an interrupted move', () => {
     expect(names(source)).toEqual([1, 2, 3, 4].map(X))
   })
 
+  test('does not keep others from another target', async () => {
+    await kill()
+    const other = join(temporaryDirectory(), 'other')
+    expect(await move({ target: other, count: 1 })).toEqual([`1 profile moved to ${other}`])
+    expect(names(other)).toEqual([X(3)])
+  })
+
+  test('whose source was another one meanwhile stays open, and what has come does not go back', async () => {
+    writeFileSync(join(source, X(2)), '{')
+    const away = () => {
+      renameSync(source, `${source}.gone`)
+      mkdirSync(source)
+      identityOf(source)
+    }
+    const stopped = move({ count: 2, messages: { warn: away, tell() {} } })
+    await expect(stopped).rejects.toThrow('another directory is at')
+    expect([names(target), ordersIn(target).length]).toEqual([[X(1)], 1])
+    rmSync(source, { recursive: true })
+    renameSync(`${source}.gone`, source)
+    await move()
+    expect([names(source), names(target)]).toEqual([[2, 3, 4].map(X), [X(1)]])
+  })
+
   test('with a target that is there is not lost', async () => {
     await kill()
     await expect(move({ isLost: true })).rejects.toThrow('is not lost')

@@ -181,6 +181,12 @@ describe('what receipts name', () => {
     addResult(other, 'SN-1', { result: 'pass', station: 's', time: '2026-03-01T06:00:00Z' })
     await restored(other, [path])
     expect(resultsOf(other, 'SN-1')).toHaveLength(1)
+    // Of two stations that find out something at once, each has said it.
+    const both = directoryOf([1])
+    const time = '2026-03-01T06:00:00.000Z'
+    const said = ['line-1', 'line-2'].map((station) => receipt(1, 'SN-1', { time, station, result: 'pass' }))
+    await restored(both, [fileOf(...said)])
+    expect(resultsOf(both, 'SN-1')).toHaveLength(2)
     // What the backup knows came later.
     const newer = directoryOf([1])
     await makeRecords(newer, [{ device: 'SN-1', iccid: iccid(1) }])

@@ -11,7 +11,10 @@ import { hasProgram } from '../support/system.ts'
 
 export const canRun = process.platform === 'linux' && hasProgram('script')
 
-/** It fails, hangs until it is asked to end, or says something else for the devices that files name: `fail-SN-1`, `hang-SN-1`, `says-SN-1`. */
+/**
+ * It fails, hangs until it is asked to end, says something else, takes its time, or leaves something running for the
+ * devices that files name: `fail-SN-1`, `hang-`, `says-`, `slow-`, `late-`. Why it fails is a line without an end.
+ */
 const PROGRAM = `#!/bin/sh
 cd "$(dirname "$0")"; read -r line
 echo "$SOFTSIM_SLOT $SOFTSIM_DEVICE $SOFTSIM_ICCID $line" >> programmed
@@ -21,7 +24,7 @@ if [ -e "late-$SOFTSIM_DEVICE" ]; then (sleep 1; echo LATE) & fi
 if [ -e "slow-$SOFTSIM_DEVICE" ]; then sleep 2; fi
 cat "says-$SOFTSIM_DEVICE" 2> /dev/null
 if [ -e "removes-$SOFTSIM_DEVICE" ]; then rm -r profiles; fi
-if [ -e "fail-$SOFTSIM_DEVICE" ]; then echo "no answer of the debugger" >&2; exit 3; fi
+if [ -e "fail-$SOFTSIM_DEVICE" ]; then printf 'no answer of the debugger' >&2; exit 3; fi
 `
 
 const running = new Set<ChildProcess>()

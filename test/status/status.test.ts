@@ -419,6 +419,8 @@ describe('what is used twice is shown twice, with a warning:', () => {
       expect(said.join()).toContain(
         `${iccid(1)} is used more than once: B (its record), A (__${X(1)}); do not ship them`,
       )
+    addResult(directory, 'B', { result: 'pass', station: 'line-1', time: LATER })
+    expect((await statusOf(directory, { list: 'passed' })).text).toBe('')
   })
 
   test('a device with two profiles', async () => {
