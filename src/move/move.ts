@@ -64,6 +64,7 @@ export async function moveProfiles(move: Move): Promise<void> {
   }
 }
 
+const RESTORED = 'if it was restored, run softsim restore with all receipts for the source, too'
 const NOTHING = 'check both directories; nothing was moved'
 const AGAIN = 'when both disks are there, with room, run the same command again: it finishes the move'
 
@@ -158,7 +159,7 @@ function refuseOtherDisk({ source, target }: Move): void {
     .outgoingIn(source)
     .filter(({ id, to }) => to === resolve(target) && !id.startsWith(own))
   if (others.every(({ id }) => heldBy(source, id).length === 0)) return
-  const hint = 'connect the disk that the move began with; if it is lost for good, take them back with --lost'
+  const hint = `connect the disk that the move began with; if it is lost, take them back with --lost; ${RESTORED}`
   throw new Failure('disk', `profiles are in transit to another disk at ${target}`, hint)
 }
 
@@ -252,17 +253,18 @@ async function forget(source: string, id: string, come: store.Given['items'] = [
 
 /** Takes back all that is in transit to one target, because a person says that it is lost. */
 async function forgetTarget({ source, target, messages }: Move): Promise<void> {
-  const path = resolve(target)
-  if (existsSync(path) && store.ordersIn(path).length > 0)
-    throw new UsageError(
-      `${target} is not lost: it is there`,
-      'run the move again, or take it back with --back',
-    )
   const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
   const outgoing = store.outgoingIn(source)
   // A call may be late, and hold something for a move that was given up before.
   const late = held.filter((id) => store.isGivenUp(source, id))
-  const noted = outgoing.filter(({ to }) => to === path).map(({ id }) => id)
+  const noted = outgoing.filter(({ to }) => to === resolve(target)).map(({ id }) => id)
+  // One that was restored has forgotten the order, and may have handed out what came.
+  const isSame = (id: string) => store.identitiesOf(target).some((each) => id.startsWith(`${each}.`))
+  if (noted.some(isSame))
+    throw new UsageError(
+      `${target} is not lost: it is there`,
+      `run the move again, or take it back with --back; ${RESTORED}`,
+    )
   const lost = new Set([...noted, ...late])
   const count = held.filter((id) => lost.has(id)).length
   if (count === 0) {

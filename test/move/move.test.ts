@@ -290,6 +290,16 @@ describe('an interrupted move', () => {
     await expect(move({ isLost: true })).rejects.toThrow('is not lost')
   })
 
+  test('with a target that was restored is not lost: it may have handed out what came', async () => {
+    await kill()
+    rmSync(join(target, '.incoming'), { recursive: true })
+    renewIdentity(target)
+    for (const isLost of [false, true])
+      await expect(move({ isLost })).rejects.toMatchObject({
+        hint: expect.stringContaining('softsim restore'),
+      })
+  })
+
   test('that a signal stops is finished by the same command', async () => {
     let calls = 0
     const stop = {
