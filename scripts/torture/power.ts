@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './crew.ts'
 import { JOURNALED, overImages, type Stick } from './image.ts'
 import { printedIn } from './program.ts'
+import { look } from './sight.ts'
 import type { Works } from './works.ts'
 
 const CUTS_AN_IMAGE = 15
@@ -39,6 +40,9 @@ export const power = (works: Works, until: number) =>
     }
     crew.isCut = false
     await crew.finishMoves([directory, apart])
+    // What a call has decided is finished by its device, or by a call that finds too few.
+    const short = await works.next(directory, '-n', String(look(directory).unused.size + 100))
+    if (short.code !== 3) ledger.problems.add(`too many were asked for: ${short.code}: ${short.stderr}`)
     ledger.checkFinished([directory, apart])
     image.endIfBroken('after the next call', ledger)
   })
