@@ -73,7 +73,7 @@ async function execute(argv: readonly string[]): Promise<void> {
   const [topic = argv[0]] = command.path
   if (topic === 'next' && !isOnScreen()) {
     const hint = 'softsim help next prints the help of next, and softsim --version the version'
-    throw new UsageError('next prints nothing but profiles into a pipe or a file', hint)
+    throw new UsageError('next prints nothing but profiles into a pipe, a file or a port', hint)
   }
   const { helpOn } = await import('./help.ts')
   await print(command instanceof BaseCommand ? `${version}\n` : helpOn(topic, context))

@@ -158,7 +158,7 @@ function readFile(path: string): Receipt[] {
   })
 }
 
-/** Also one that has no end. */
+/** Strings of JSON, also one that has no end. */
 const STRINGS = /"(?:[^"\\]|\\.?)*(?:"|$)/g
 
 /** Whether a line is empty, or a call that was killed, a full disk or a power cut may have left it. */
