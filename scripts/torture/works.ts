@@ -13,9 +13,9 @@ const API_KEY = 'torture-key'
 
 export type Works = Awaited<ReturnType<typeof openWorks>>
 
-export async function openWorks(random: Random) {
-  /** Everything is written under it. */
-  const root = mkdtempSync(join(tmpdir(), 'softsim-torture-'))
+/** @param place where everything is written */
+export async function openWorks(random: Random, place = tmpdir()) {
+  const root = mkdtempSync(join(place, 'softsim-torture-'))
   const keyPath = join(root, 'softsim.pem')
   const { publicPem: publicKey } = makeKey(keyPath)
   const service = await startService({

@@ -1,7 +1,7 @@
 /** In which order the executable makes its steps, as the system sees them: what must not be lost is flushed before. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type RunOptions, type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
@@ -14,7 +14,7 @@ const reason = whyNoTrace()
 describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${reason})` : ''}`, () => {
   let works: Works
   beforeAll(async () => {
-    works = await openWorks(new Random(1))
+    works = await openWorks(new Random(1), inject('disk'))
   })
   afterAll(() => works.close())
 

@@ -178,8 +178,8 @@ function parse(all: readonly string[]): Map<string, Step[]> {
   return tests
 }
 
-function newPlace(before: string): Place {
-  const cwd = temporaryDirectory()
+function newPlace(before: string, root: 'root' | 'disk'): Place {
+  const cwd = temporaryDirectory(root)
   const { privateKeyPath, publicKey } = inject('keys')
   copyFileSync(privateKeyPath, join(cwd, 'key.pem'))
   copyFileSync(inject('otherKeys').privateKeyPath, join(cwd, 'another.pem'))
@@ -203,7 +203,8 @@ for (const file of readdirSync(FOLDER).filter(isChosen)) {
     for (const [title, steps] of tests) {
       const needs = /\[([\w ]+)\]$/.exec(title)?.[1]?.split(' ') ?? []
       test.skipIf(needs.some((need) => !NEEDS[need]))(title, async () => {
-        const place = newPlace(before)
+        // What is traced may be a flush.
+        const place = newPlace(before, needs.includes('trace') ? 'disk' : 'root')
         try {
           for (const step of steps) await take(step, place)
         } finally {

@@ -91,7 +91,7 @@ test('a file for a moment that can not be removed fails nothing', () => {
 })
 
 test('new files have the rights of their directory, but for other users', async () => {
-  const directory = lot(0)
+  const directory = lot(0, 'disk')
   chmodSync(directory, 0o775)
   const umask = process.umask(0)
   try {
@@ -119,7 +119,7 @@ test.runIf(hasSmallDisks)('a file for which there is no room is not there', asyn
     expect(exists(join(path, 'file'))).toBe(false)
     // Nothing there can be flushed, and what is on another disk is.
     await flushFiles([join(path, 'gone')])
-    await expect(flushFiles([join(path, 'gone'), join(lot(0), 'gone')])).rejects.toThrow('ENOENT')
+    await expect(flushFiles([join(path, 'gone'), join(lot(0, 'disk'), 'gone')])).rejects.toThrow('ENOENT')
   } finally {
     await close()
   }

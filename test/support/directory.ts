@@ -4,7 +4,8 @@ import { inject } from 'vitest'
 import { type PlainProfile, plainProfile, storedFile } from './profiles.ts'
 
 /** A new empty directory; it is removed after all tests. */
-export const temporaryDirectory = () => mkdtempSync(join(inject('root'), 'directory-'))
+export const temporaryDirectory = (root: 'root' | 'disk' = 'root') =>
+  mkdtempSync(join(inject(root), 'directory-'))
 
 /** A new directory with these profiles, unused, as `fetch` leaves them; encrypted for the key all tests share. */
 export function directoryOf(profiles: readonly PlainProfile[]): string {

@@ -10,8 +10,8 @@ export const profile = (n: number) => ({ iccid: iccid(n), profile: 'QUJD' })
 export const X = (n: number) => `${iccid(n)}.json`
 
 /** A new directory with the first `count` profiles. */
-export function lot(count: number): string {
-  const directory = temporaryDirectory()
+export function lot(count: number, root?: 'disk'): string {
+  const directory = temporaryDirectory(root)
   for (let n = 1; n <= count; n++) put(directory, n)
   return directory
 }
