@@ -1,12 +1,11 @@
 /** Runs the command line, and ends the process with its exit code. */
 import { crash, run } from './cli/run.ts'
 import { exitCode } from './failure.ts'
+import { clearUmask } from './umask.ts'
 
 const WRITE_IS_STUCK_MS = 200
 
-// Files must stay usable for other users of a shared directory. Each file gets the mode of the directory, which no
-// umask may reduce.
-process.umask(0)
+clearUmask()
 
 process.on('uncaughtException', (error) => process.exit(crash(error)))
 

@@ -287,7 +287,7 @@ export class Call {
       return new Failure(
         'no-profiles',
         `at most ${usable} of ${devices?.length ?? count} requested profiles are available in ${directory}`,
-        'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
+        'softsim status -k KEY counts those that can be used; take fewer, or fetch more; nothing was claimed',
       )
     if (this.#skipped.count > 0)
       return new Failure(

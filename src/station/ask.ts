@@ -1,7 +1,6 @@
 /** What a person types, a scanner sends, or a list on standard input has: line by line. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty, type ReadStream } from 'node:tty'
-import { stripVTControlCharacters } from 'node:util'
 import { Failure } from '../failure.ts'
 
 /** The shift ends: `exit`, the end of the list or of the terminal, Ctrl-C. */
@@ -9,6 +8,9 @@ export class EndOfShift extends Failure {}
 
 /** Scanners may frame what they read with the first two. The second one is also Ctrl-C, the third Ctrl-D. */
 const [STX, ETX, EOT] = ['\x02', '\x03', '\x04']
+
+/** What a key such as that of an arrow sends. Any other ESC stays: a scanner may put it before what it reads. */
+const KEYS = new RegExp(`${'\x1b'}\\[[0-9;]*[A-Z~]`, 'gi')
 
 /** A scanner sends its next character sooner. */
 const QUIET_MS = 100
@@ -81,7 +83,7 @@ export class Keyboard {
     if (this.isTerminal) this.#stdin.setRawMode(true)
     this.#stdin.setEncoding('utf8').on('data', (text) => {
       this.#lastAt = performance.now()
-      for (const each of this.isTerminal ? stripVTControlCharacters(`${text}`) : `${text}`) this.#take(each)
+      for (const each of this.isTerminal ? `${text}`.replace(KEYS, '') : `${text}`) this.#take(each)
     })
     this.#stdin.on('end', () => this.#end()).on('error', () => this.#end())
   }

@@ -125,7 +125,7 @@ async function confirm(shift: Shift, question: string): Promise<boolean> {
 function isElsewhere({ directory, receipt, receipts, say }: Shift, device: string): boolean {
   const from = receipts.get(device)
   if (from === undefined) return false
-  const other = `softsim next --device ${device} gives it another one`
+  const other = `softsim next -i ${directory} --device ${device} gives it another one`
   if (from !== resolve(directory)) {
     say(`Device ${device} has a profile from ${from}: program it from there. If that is gone, ${other}.`)
     return true

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import type { Answer, Limits, Verdict } from './verdict.ts'
+import { type Answer, type Limits, LONGEST_LINE, type Verdict } from './verdict.ts'
 
 const isWindows = process.platform === 'win32'
 
@@ -31,11 +31,19 @@ export const openPort = (name: string, baud: number): Port =>
   isWindows ? openCom(name, baud) : openTty(name, baud)
 
 function openTty(name: string, baud: number): Port {
+  const device = process.platform === 'linux' ? '-F' : '-f'
+  const words = [
+    device,
+    name,
+    `${baud}`,
+    ...'cs8 -parenb -cstopb -crtscts -hupcl clocal raw -echo'.split(' '),
+  ]
+  // Linux keeps the settings: what a device says at once is not sent back to it.
+  spawnSync('stty', words)
   // A name that is not there must not become a file, and a device that is off must not be waited for.
   const file = open(name, name, fs.constants.O_RDWR | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK)
-  const settings = [`${baud}`, ...'cs8 -parenb -cstopb -crtscts -hupcl clocal raw -echo'.split(' ')]
   // While the port is open: macOS forgets the settings of a port that is closed.
-  set('stty', [process.platform === 'linux' ? '-F' : '-f', name, ...settings], name, file)
+  set('stty', words, name, file)
   const [bytes, decoder] = [Buffer.alloc(4096), new StringDecoder()]
   const some = async (action: () => number): Promise<number> => {
     try {
@@ -103,28 +111,33 @@ function set(program: string, words: readonly string[], name: string, file?: num
 
 /** Sends a profile to a device, and waits for its answer. */
 export async function talk(port: Port, sent: string, answer: Answer, limits: Limits): Promise<Verdict> {
-  if (!isWindows) await discard(port)
+  if (!isWindows) answer.begin(await discard(port))
   const end = performance.now() + limits.timeoutMs
   const late = sleep(limits.timeoutMs, undefined, { signal: limits.stop, ref: false }).catch(() => {})
   await Promise.race([port.write(sent), late])
   for (let lastAt = performance.now(); performance.now() < end && !limits.stop.aborted; ) {
     const text = await port.read()
     if (text !== '') lastAt = performance.now()
-    // The last line of an answer may have no end.
     const isQuiet = performance.now() - lastAt > QUIET_MS
-    for (const line of answer.add(isQuiet ? '\n' : text)) {
+    for (const line of isQuiet ? answer.pause() : answer.add(text)) {
       limits.hear(line)
-      const verdict = answer.judge(line)
-      if (verdict !== undefined) return verdict
+      answer.judge(line)
     }
+    if (answer.verdict !== undefined) return answer.verdict
   }
   const named = answer.passed === undefined ? '' : ' that names the ICCID'
   const last = answer.last && `; it said last: ${answer.last}`
   return { isPassed: false, note: `no answer${named} in ${limits.timeoutMs / 1000} s${last}` }
 }
 
-/** What a device said before it got its profile is no answer. */
-async function discard(port: Port): Promise<void> {
+/** Reads what a device still says before it gets its profile. @returns the end of it */
+async function discard(port: Port): Promise<string> {
   const end = performance.now() + LONGEST_DISCARD_MS
-  for (let quiet = 0; quiet < 5 && performance.now() < end; quiet++) if ((await port.read()) !== '') quiet = 0
+  let last = ''
+  for (let quiet = 0; quiet < 5 && performance.now() < end; quiet++) {
+    const text = await port.read()
+    if (text !== '') quiet = 0
+    last = (last + text).slice(-LONGEST_LINE)
+  }
+  return last
 }

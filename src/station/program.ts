@@ -1,31 +1,35 @@
 /** The program that writes a profile to a device: how it is started, limited and ended. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { reasonOf } from '../failure.ts'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { withUsersUmask } from '../umask.ts'
 import type { Answer, Limits, Verdict } from './verdict.ts'
 
 const isWindows = process.platform === 'win32'
 
 /** A program that does not end is killed after the first; what it has started may keep its output open for the second. */
 const [GRACE_MS, LAST_WORDS_MS] = [5000, 500]
+const END_IT = 'end it before another device is put in: it may write to it'
 /** What only softsim may know. */
 const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
 
 /** The program reads what is sent, and has the variables in its environment. */
 type Call = Limits & { program: string; sent: string; variables: Readonly<Record<string, string>> }
 
-/** Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must. */
+/**
+ * Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must.
+ * @throws {Failure} `partial` if it can't be ended: it may write to the next device
+ */
 export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   const { program, timeoutMs, stop } = call
   // A group of its own, so that whatever it has started ends with it. On Windows, only a shell runs .cmd files.
   const options = { shell: isWindows, detached: !isWindows, windowsHide: true }
   const env = { ...process.env, ...call.variables, ...SECRETS }
-  const child = spawn(isWindows ? `"${program}"` : program, { ...options, env })
-  let wrong: Verdict | undefined
+  const child = withUsersUmask(() => spawn(isWindows ? `"${program}"` : program, { ...options, env }))
   const add = (text: string, stream: number) => {
     for (const line of answer.add(text, stream)) {
       call.hear(line)
-      wrong ??= answer.judge(line)
+      answer.judge(line)
     }
   }
   for (const [at, stream] of [child.stdout, child.stderr].entries())
@@ -49,8 +53,10 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   // Many programs end with 0 when they are asked to end.
   if (isLate) return fail(`the program did not end in ${timeoutMs / 1000} s`)
   if (why !== '') return fail(answer.last === '' ? why : `${why}: ${answer.last}`)
-  if (answer.isNamed || wrong !== undefined) return wrong ?? { isPassed: true, note: answer.last }
-  return fail('the program does not name the ICCID')
+  const isNamed = answer.isNamed
+    ? { isPassed: true, note: answer.last }
+    : fail('the program does not name the ICCID')
+  return answer.verdict ?? isNamed
 }
 
 async function kill({ pid }: ChildProcess, ended: Promise<string>): Promise<void> {
@@ -60,5 +66,17 @@ async function kill({ pid }: ChildProcess, ended: Promise<string>): Promise<void
     if (isWindows) spawnSync('taskkill', ['/T', '/F', '/PID', `${pid}`], { windowsHide: true })
     else spawnSync('kill', ['-s', signal, '--', `-${pid}`])
     await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])
+  }
+  for (const end = performance.now() + GRACE_MS; isLeft(pid); await sleep(20))
+    if (performance.now() > end)
+      throw new Failure('partial', `the program still runs (group ${pid}), and can't be ended`, END_IT)
+}
+
+/** Whether the program, or something that it has started, still runs: perhaps as another user, as with sudo. */
+function isLeft(pid: number): boolean {
+  try {
+    return process.kill(isWindows ? pid : -pid, 0)
+  } catch (error) {
+    return errnoOf(error) === 'EPERM'
   }
 }

@@ -13,6 +13,8 @@ import { banner, endLine, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
 import { Answer, type Verdict } from './verdict.ts'
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
 const AGAIN = 'scan the devices that have not passed again: what has a profile gets the same one'
@@ -23,11 +25,12 @@ export async function runShift(settings: Settings): Promise<void> {
   for (const port of ports) openPort(port, baud).close()
   const say = (line: string) => show(`${line}\n`)
   const stop = new AbortController()
+  const end = () => stop.abort()
   const keyboard = new Keyboard(show, stop)
   try {
     const key = await keyOf(settings, keyboard)
     // Not before: a signal must end the wait for a key from a pipe.
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
+    for (const name of SIGNALS) process.on(name, end)
     const { unused, used } = store.look(directory)
     // Nobody has ever used it; what a killed fetch has received is stored with the first device.
     if (unused.length + used.length === 0 && store.identityState(directory) === 'none')
@@ -45,6 +48,8 @@ export async function runShift(settings: Settings): Promise<void> {
     for (const line of banner(shift)) say(line)
     await work(shift)
   } finally {
+    // What a program has left running may keep this process: a signal must end it.
+    for (const name of SIGNALS) process.off(name, end)
     keyboard.close()
   }
 }
@@ -162,7 +167,11 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const { isPassed, note } = await (port
     ? talk(port, sent, answer, limits)
     : runProgram({ program, sent, variables, ...limits }, answer)
-  ).catch((error) => ({ isPassed: false, note: reasonOf(error) }))
+  ).catch((error) => {
+    // A program that can't be ended ends the shift.
+    if (error instanceof Failure) throw error
+    return { isPassed: false, note: reasonOf(error) }
+  })
   if (stop.aborted && !isPassed) return
   record(shift, device, iccid, { isPassed, note })
   // Of two stations that program one label at once, the later one sees both.

@@ -16,13 +16,16 @@ export interface Limits {
   readonly hear: (line: string) => void
 }
 
-const [LONGEST_LINE, LONGEST_NOTE] = [4096, 200]
+export const LONGEST_LINE = 4096
+const LONGEST_NOTE = 200
 
-/** A shell on the device may print its prompt before the answer: `uart:~$ OK`. */
+/** A shell on the device may print its prompt before the answer: `uart:~$ OK`. Lines may begin like that, too: `$OK`. */
 const PROMPT = /^\S{0,32}[$#>] ?(?=\S)/
+/** What waits for an answer. */
+const QUESTION = /[$#>:?]\s*$/
 
 /** A device may repeat its profile, or parts of it, also with something before it, and byte by byte. */
-const HEX = /(?:[0-9a-f]{2}[ :-]){7,}[0-9a-f]{2}|[0-9a-f]{16,}/gi
+const HEX = /(?:(?:0x)?[0-9a-f]{2}[ :,-]{1,2}){7,}(?:0x)?[0-9a-f]{2}|[0-9a-f]{16,}/gi
 /** Longer than an ICCID, which is no secret, and has many zeros. */
 const PART = 24
 
@@ -33,8 +36,11 @@ export class Answer {
   /** Whether the right ICCID was named, if one must be. */
   isNamed: boolean
   passed: string | undefined
+  /** What all that it has said decides: a failure outweighs a pass. */
+  verdict: Verdict | undefined
   /** What has no end of a line yet, for each stream. */
   readonly #rests: string[] = []
+  #unfinished = ''
   readonly #expected: Settings
   readonly #given: HandedOut
 
@@ -44,6 +50,20 @@ export class Answer {
     this.#given = given
   }
 
+  /** What a device said before it got its profile is no answer, but may be the beginning of a line. A prompt is none. */
+  begin(early: string): void {
+    this.add(early)
+    if (QUESTION.test(this.#clean(this.#rests[0] ?? ''))) this.#rests[0] = ''
+  }
+
+  /** The last line of an answer may have no end. @returns it, once; what follows still belongs to it */
+  pause(): string[] {
+    const line = this.#clean(this.#rests[0] ?? '')
+    if (line === this.#unfinished) return []
+    this.#unfinished = line
+    return [line]
+  }
+
   /** Adds what a stream says. @returns the lines that have ended, as a person may see them */
   add(text: string, stream = 0): string[] {
     const lines = `${this.#rests[stream] ?? ''}${text}`.split(/[\r\n]+/)
@@ -51,28 +71,34 @@ export class Answer {
     return lines.map((line) => this.#clean(line)).filter((line) => line !== '')
   }
 
-  /** Judges a line. @returns undefined if it decides nothing */
-  judge(line: string): Verdict | undefined {
+  /** Judges a line. */
+  judge(line: string): void {
+    const own = this.#verdictOf(line)
+    if (own !== undefined && this.verdict?.isPassed !== false) this.verdict = own
+  }
+
+  /** @returns undefined if it decides nothing */
+  #verdictOf(line: string): Verdict | undefined {
     const { pass, fail, read } = this.#expected
-    const words = line.replace(PROMPT, '')
+    const texts = [line, line.replace(PROMPT, '')]
     const note = line.slice(0, LONGEST_NOTE)
     this.last = note
-    if (fail?.test(words)) return { isPassed: false, note: `it answers ${note}` }
-    const named = read?.exec(words)?.[1]
+    if (texts.some((text) => fail?.test(text))) return { isPassed: false, note: `it answers ${note}` }
+    const named = texts.map((text) => read?.exec(text)?.[1]).find((name) => name !== undefined)
     // A filler belongs to the card, not to the ICCID.
     if (named?.replace(/\s/g, '').replace(/F+$/i, '') === this.#given.iccid) this.isNamed = true
     else if (named !== undefined) {
       const other = `it got ${this.#given.iccid}, but says ${named}: it may have another identity. Do not ship it`
       return { isPassed: false, note: other }
     }
-    if (pass?.test(words)) this.passed = note
+    if (texts.some((text) => pass?.test(text))) this.passed = note
     return this.passed !== undefined && this.isNamed ? { isPassed: true, note: this.passed } : undefined
   }
 
   #clean(text: string): string {
     const line = stripVTControlCharacters(text).replace(/\p{C}/gu, '').trim()
     return line.replace(HEX, (run) => {
-      const digits = run.toLowerCase().replace(/[ :-]/g, '')
+      const digits = run.toLowerCase().replace(/0x|[ :,-]/g, '')
       const parts = Array.from({ length: Math.max(1, digits.length - PART + 1) }, (_, at) => at)
       const isSecret = parts.some((at) => this.#given.line.includes(digits.slice(at, at + PART)))
       return isSecret ? '(profile)' : run

@@ -248,5 +248,5 @@ export function perhapsNotPrinted(directory: string, { name, tag }: Held): strin
   const iccid = iccidOf(name)
   const whose = device === undefined ? '' : ` for device ${device}`
   const again = device === undefined ? `--iccid ${iccid}` : `--device ${device}`
-  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: softsim next ${again} prints it again`
+  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: softsim next -i ${directory} ${again} prints it again`
 }

@@ -131,14 +131,13 @@ const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 /**
  * Adds a result to the record of a device. It is durable then.
  * @throws {Failure} `copy` if it has none any more
- * @param isLast whether it comes after all others, whatever the clocks of the stations say
+ * @param number orders the results; without it, this is the last one, whatever the clocks of the stations say
  */
-export function addResult(directory: string, device: string, result: Result, isLast = true): void {
+export function addResult(directory: string, device: string, result: Result, number?: number): void {
   const { place } = recordOf(directory, device) ?? {}
   if (place === undefined) throw copyFailure(directory)
-  const last = isLast ? resultNames(files.namesIn(place)).at(-1) : undefined
-  const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
-  const path = join(place, `r${number}-${newTag()}`)
+  const last = numberOf(resultNames(files.namesIn(place)).at(-1) ?? 'r0-')
+  const path = join(place, `r${number ?? Math.max(Date.parse(result.time), last + 1)}-${newTag()}`)
   files.write(path, JSON.stringify(result))
   files.flushFile(path)
   files.flushDirectory(place)

@@ -3,23 +3,7 @@
  * be old on a network client, and a server may report an error for what it did: only a rename, a creation or a removal
  * that was done decides.
  */
-import {
-  closeSync,
-  fsync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  statfsSync,
-  statSync,
-  unlink,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf, ifPossible, reasonOf, UnusableProfile } from '../failure.ts'
@@ -71,27 +55,27 @@ function ifThere<T>(action: () => T): T | undefined {
 export const isGone = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')
 
 /** Also a broken link: nothing can be created there. */
-export const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+export const exists = (path: string): boolean => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** @returns undefined if there is no such file */
-export const read = (path: string): string | undefined => ifThere(() => readFileSync(path, 'utf8'))
+export const read = (path: string): string | undefined => ifThere(() => fs.readFileSync(path, 'utf8'))
 
 /** None if there is no such directory. */
-export const namesIn = (path: string): string[] => ifThere(() => readdirSync(path)) ?? []
+export const namesIn = (path: string): string[] => ifThere(() => fs.readdirSync(path)) ?? []
 
 /** @returns false if there is no such file */
-export const remove = (path: string): boolean => takeOff([path], unlinkSync)
+export const remove = (path: string): boolean => takeOff([path], fs.unlinkSync)
 
 /** So many files are open at once. */
 const OPEN_AT_ONCE = 200
 
-const unlinkLater = promisify(unlink)
+const unlinkLater = promisify(fs.unlink)
 
 /** Removes many files of one directory, in threads. Those that are gone are no error. */
 export async function removeAll(paths: readonly string[]): Promise<void> {
   for (let at = 0; at < paths.length; at += OPEN_AT_ONCE) {
     const some = paths.slice(at, at + OPEN_AT_ONCE)
-    if (some.length === 1 || isOnFat(dirname(some[0] ?? ''))) takeOff(some, unlinkSync)
+    if (some.length === 1 || isOnFat(dirname(some[0] ?? ''))) takeOff(some, fs.unlinkSync)
     else await Promise.all(some.map((path) => unlinkLater(path).catch(() => remove(path))))
   }
 }
@@ -104,7 +88,7 @@ export async function removeAll(paths: readonly string[]): Promise<void> {
 function takeOff(paths: readonly string[], action: (path: string) => void): boolean {
   const above = dirname(paths[0] ?? '')
   const isFat = ifThere(() => isOnFat(above))
-  const open = isFat ? paths.flatMap((path) => ifThere(() => openSync(path, 'r')) ?? []) : []
+  const open = isFat ? paths.flatMap((path) => ifThere(() => fs.openSync(path, 'r')) ?? []) : []
   const take = (path: string): boolean => {
     action(path)
     return true
@@ -114,12 +98,12 @@ function takeOff(paths: readonly string[], action: (path: string) => void): bool
     if (open.length > 0) flushDirectory(above)
     return taken.length > 0
   } finally {
-    for (const file of open) closeSync(file)
+    for (const file of open) fs.closeSync(file)
   }
 }
 
 /** Leaves a directory that is not empty, and a name that is none. */
-export const removeEmpty = (path: string): void => ifPossible(() => void takeOff([path], rmdirSync))
+export const removeEmpty = (path: string): void => ifPossible(() => void takeOff([path], fs.rmdirSync))
 
 /**
  * Renames a file to a name that no other file gets. A server that reports an error may have done it.
@@ -127,11 +111,11 @@ export const removeEmpty = (path: string): void => ifPossible(() => void takeOff
  */
 export function rename(from: string, to: string): 'done' | 'there' | false {
   try {
-    patiently(() => renameSync(from, to))
+    patiently(() => fs.renameSync(from, to))
     return 'done'
   } catch (error) {
     // Somebody else has done it, and has a directory under its old name.
-    if (errnoOf(error) === 'ENOTDIR' && lstatSync(to, { throwIfNoEntry: false })?.isFile()) return 'there'
+    if (errnoOf(error) === 'ENOTDIR' && fs.lstatSync(to, { throwIfNoEntry: false })?.isFile()) return 'there'
     if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
     return exists(to) && 'there'
   }
@@ -141,7 +125,7 @@ const rights = new Map<string, number>()
 
 /** The rights of what is made in a directory: its own, without those of other users. */
 function rightsIn(directory: string): number {
-  const known = rights.get(directory) ?? statSync(directory).mode & 0o770
+  const known = rights.get(directory) ?? fs.statSync(directory).mode & 0o770
   rights.set(directory, known)
   return known
 }
@@ -154,14 +138,14 @@ export const fileRights = (directory: string): number => rightsIn(directory) & 0
  * @throws EEXIST; after any other error there is no such file, as far as the disk lets this call remove it
  */
 export function write(path: string, text: string | Uint8Array): void {
-  const file = patiently(() => openSync(path, 'wx', fileRights(dirname(path))))
+  const file = patiently(() => fs.openSync(path, 'wx', fileRights(dirname(path))))
   try {
-    writeFileSync(file, text)
+    fs.writeFileSync(file, text)
   } catch (error) {
-    ifPossible(() => unlinkSync(path))
+    ifPossible(() => fs.unlinkSync(path))
     throw error
   } finally {
-    closeSync(file)
+    fs.closeSync(file)
   }
 }
 
@@ -171,7 +155,7 @@ export function write(path: string, text: string | Uint8Array): void {
  */
 export function makeNew(path: string): boolean {
   try {
-    mkdirSync(path, { mode: rightsIn(dirname(path)) })
+    fs.mkdirSync(path, { mode: rightsIn(dirname(path)) })
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
     return false
@@ -211,7 +195,7 @@ export function decide(
 ): string | undefined {
   return patiently(() => {
     try {
-      renameSync(from, to)
+      fs.renameSync(from, to)
       return entry
     } catch (error) {
       const first = namesIn(to).find(isEntry)
@@ -256,7 +240,7 @@ const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
 /** Threads flush so many at once, as many as there are: one commit of a journal serves them all, and 64 files may be open. */
 const FLUSHES_AT_ONCE = 32
 
-const flushLater = promisify(fsync)
+const flushLater = promisify(fs.fsync)
 
 /** @throws any other error */
 function ignoreIfUnable(error: unknown): void {
@@ -275,13 +259,13 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
   const flushOne = async (path: string) => {
     let file: number | undefined
     try {
-      file = patiently(() => openSync(path, TO_FLUSH))
+      file = patiently(() => fs.openSync(path, TO_FLUSH))
       await flushLater(file).catch(ignoreIfUnable)
     } catch (error) {
       // No look says more: it may be old.
       if (!mayBeGone || !isGone(error)) throw error
     } finally {
-      if (file !== undefined) closeSync(file)
+      if (file !== undefined) fs.closeSync(file)
     }
   }
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
@@ -296,16 +280,16 @@ export const flushDirectories = (paths: readonly string[]): Promise<void> =>
 export function flushFile(path: string): void {
   // On FAT, Linux writes the length of a file before the table of its clusters, which the directory's flush writes.
   if (isOnFat(dirname(path))) flushDirectory(dirname(path))
-  flushAndClose(patiently(() => openSync(path, TO_FLUSH)))
+  flushAndClose(patiently(() => fs.openSync(path, TO_FLUSH)))
 }
 
 function flushAndClose(file: number): void {
   try {
-    fsyncSync(file)
+    fs.fsyncSync(file)
   } catch (error) {
     ignoreIfUnable(error)
   } finally {
-    closeSync(file)
+    fs.closeSync(file)
   }
 }
 
@@ -316,9 +300,9 @@ function flushAndClose(file: number): void {
  */
 export function flushDirectory(path: string): void {
   if (IS_WINDOWS) return
-  flushAndClose(patiently(() => openSync(path, 'r')))
+  flushAndClose(patiently(() => fs.openSync(path, 'r')))
   // Linux keeps the first names of a new directory on FAT with the changes of the directory above.
-  if (isOnFat(path)) flushAndClose(openSync(join(path, '..'), 'r'))
+  if (isOnFat(path)) flushAndClose(fs.openSync(join(path, '..'), 'r'))
 }
 
 /** Makes a file, and removes it at the end. */
@@ -362,7 +346,7 @@ const types = new Map<string, number>()
 /** The type of a file system in statfs(2). Only Linux tells it by the same numbers everywhere. */
 function typeOf(path: string): number {
   if (process.platform !== 'linux') return 0
-  const known = types.get(path) ?? statfsSync(path).type
+  const known = types.get(path) ?? fs.statfsSync(path).type
   types.set(path, known)
   return known
 }

@@ -109,19 +109,20 @@ function readPart(path: string, at: number, length: number): Buffer {
   }
 }
 
-const beginningOf = (path: string) => readPart(path, 0, 64).toString()
+const beginningOf = (path: string) => readPart(path, 0, 4096).toString()
 
 /** The first line may be torn. */
 const isOfReceipts = (beginning: string) => isBegun(beginning) || beginning.includes(`\n${BEGINNING}`)
 
 /**
  * Reads receipts: files, or all that are in a directory.
+ * @param warn gets what may be missing
  * @throws {Failure} `usage` if a line is no receipt, `disk` if a file can't be read
  */
-export function readReceipts(paths: readonly string[]): Receipt[] {
+export function readReceipts(paths: readonly string[], warn = (_: string) => {}): Receipt[] {
   return paths.flatMap((path) => {
     try {
-      return filesAt(path).flatMap(readFile)
+      return filesAt(path).flatMap((file) => readFile(file, warn))
     } catch (error) {
       const hint = 'name each file of receipts, or a directory with all of them'
       throw diskFailure(`can't read the receipts ${path}`, error, hint)
@@ -132,27 +133,34 @@ export function readReceipts(paths: readonly string[]): Receipt[] {
 /** In a directory and all below it, every file that begins as a receipt: archives give them other names. */
 function filesAt(path: string): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
-  // Also what an editor or PowerShell has written again: it is refused, and not passed over.
+  // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
   const printed = (path: string) => beginningOf(path).replace(/[^!-~\n]/g, '')
-  const files = filesBelow(path).filter((each) => isOfReceipts(printed(each)))
+  const isMeant = (beginning: string) => isOfReceipts(beginning) || beginning.includes('"directory":"')
+  const files = filesBelow(path).filter((each) => isMeant(printed(each)))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
 
+/** Other names at the root of a disk, which are closed to people, or have what was deleted. */
+const OF_DISK = /^(lost\+found|\.Trash.*|\.Spotlight-V100|System Volume Information|\$RECYCLE\.BIN)$/i
+
 const filesBelow = (path: string): string[] =>
   fs.readdirSync(path).flatMap((name) => {
     const each = join(path, name)
-    // A link may lead nowhere, and on the root of a disk, this is closed to people.
-    const status = name === 'lost+found' ? undefined : fs.statSync(each, { throwIfNoEntry: false })
+    // A link may lead nowhere.
+    const status = OF_DISK.test(name) ? undefined : fs.statSync(each, { throwIfNoEntry: false })
     return status?.isDirectory() ? filesBelow(each) : status?.isFile() ? each : []
   })
 
-function readFile(path: string): Receipt[] {
+function readFile(path: string, warn: (text: string) => void): Receipt[] {
   const lines = fs.readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, at) => {
     const source = `${path}:${at + 1}`
     const receipt = parseReceipt(line)
     if (receipt !== undefined) return { ...receipt, source }
+    // Of the file of a station, nothing is missing then; of a copy, nobody knows.
+    if (isTorn(line) && line !== '' && at === lines.length - 1)
+      warn(`${source} is cut off: if this file is a copy, name the original`)
     if (isTorn(line)) return []
     throw new UsageError(`${source} is not a receipt`, CHANGED_HINT)
   })

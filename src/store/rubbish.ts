@@ -9,18 +9,7 @@ import { ifPossible } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
 import { namesIn, read, remove, removeEmpty, rename, withScratch } from './files.ts'
 import type { Listing } from './listing.ts'
-import {
-  CLAIMS,
-  DEVICES,
-  decisionTag,
-  draftTag,
-  FREE_LIST,
-  fieldsOf,
-  INCOMING,
-  newTag,
-  pathIn,
-  stagedFor,
-} from './names.ts'
+import * as names from './names.ts'
 
 const OLD_MS = 3_600_000
 
@@ -31,19 +20,19 @@ export function removeRubbish(
   messages: Pick<Messages, 'warn'>,
 ): void {
   // Strictly: a directory that is away for a moment does not say that nothing is open.
-  const open = new Set(others.includes(INCOMING) ? readdirSync(join(directory, INCOMING)) : [])
+  const open = new Set(others.includes(names.INCOMING) ? readdirSync(join(directory, names.INCOMING)) : [])
   const tags = new Set(held.map(({ tag }) => tag))
   const left = others.filter((name) => {
-    const id = stagedFor(name)
-    const tag = draftTag(name) ?? decisionTag(name)
+    const id = names.stagedFor(name)
+    const tag = names.draftTag(name) ?? names.decisionTag(name)
     if (id !== undefined) return !open.has(id)
     if (tag !== undefined) return !tags.has(tag)
-    return name.startsWith(`${FREE_LIST}~`)
+    return name.startsWith(`${names.FREE_LIST}~`)
   })
-  const paths = left.map((name) => pathIn(directory, name))
-  for (const place of [CLAIMS, DEVICES, INCOMING].map((name) => join(directory, name)))
+  const paths = left.map((name) => names.pathIn(directory, name))
+  for (const place of [names.CLAIMS, names.DEVICES, names.INCOMING].map((name) => join(directory, name)))
     for (const name of namesIn(place))
-      if (basename(place) === CLAIMS ? /^(~|\d+$)/.test(name) : name.startsWith('~'))
+      if (basename(place) === names.CLAIMS ? /^(~|\d+$)/.test(name) : name.startsWith('~'))
         paths.push(join(place, name))
   if (paths.length === 0) return
   // As the file server sees it: the time of a file made just now.
@@ -57,17 +46,17 @@ const timeOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false
 /** Takes it away under a name that nobody knows. */
 function removeUnder(directory: string, path: string, messages: Pick<Messages, 'warn'>): void {
   const place = dirname(path)
-  const to = join(place, `${place === directory ? '.' : ''}~${newTag()}`)
+  const to = join(place, `${place === directory ? '.' : ''}~${names.newTag()}`)
   ifPossible(() => {
     // An empty directory is what is left of a claim that was voided. A text is nobody's rubbish.
-    if (decisionTag(basename(path)) !== undefined) removeEmpty(path)
+    if (names.decisionTag(basename(path)) !== undefined) removeEmpty(path)
     else if (rename(path, to)) empty(to, messages)
   })
 }
 
 function empty(path: string, messages: Pick<Messages, 'warn'>): void {
   if (!lstatSync(path).isDirectory()) return void remove(path)
-  const { count, time, station } = fieldsOf(read(join(path, 'request')))
+  const { count, time, station } = names.fieldsOf(read(join(path, 'request')))
   if (typeof count === 'number')
     messages.warn(
       `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,

@@ -115,7 +115,7 @@ describe('what receipts name', () => {
       'used: SN-3 has 3: station line-2, r.jsonl:6',
       'aside: 4 left for stick: station line-1, r.jsonl:5',
       '3 profiles marked used, as the receipts of line-1, line-2 say',
-      '1 profile aside: if one is nowhere else, remove .aside from its name; otherwise, delete it',
+      '1 profile aside: if you find one nowhere else, remove .aside from its name',
       'profiles is restored: it can be used again',
     ])
     expect(shown(directory)).toEqual(['4.aside', '5', '6', '__1', '__2', '__3', '__7'])
@@ -161,7 +161,7 @@ describe('what receipts name', () => {
       'aside: 3 left for stick: station line-1, r.jsonl:3',
       'aside: 5 was leaving for an unknown directory',
       '3 profiles would be marked used, as the receipts of line-1 say',
-      '2 profiles aside: if one is nowhere else, remove .aside from its name; otherwise, delete it',
+      '2 profiles aside: if you find one nowhere else, remove .aside from its name',
       'nothing was changed',
     ])
     expect([...everything(directory), ...identity(directory)]).toEqual(before)
@@ -187,6 +187,19 @@ describe('what receipts name', () => {
     const said = ['line-1', 'line-2'].map((station) => receipt(1, 'SN-1', { time, station, result: 'pass' }))
     await restored(both, [fileOf(...said)])
     expect(resultsOf(both, 'SN-1')).toHaveLength(2)
+    // Of one station whose clock was set back meanwhile, also if the first one is known.
+    const late = [8, 7, 6].map((hour) => `2026-03-01T0${hour}:00:00.000Z`)
+    const own = (['pass', 'fail', 'pass'] as const).map((result, at) =>
+      receipt(1, 'SN-1', { result, time: late[at] ?? '' }),
+    )
+    const back = directoryOf([1])
+    for (const count of [1, 2, 3]) await restored(back, [fileOf(...own.slice(0, count))])
+    expect(resultsOf(back, 'SN-1').map(({ time }) => time)).toEqual(late)
+    // Of one millisecond.
+    const twice = directoryOf([1])
+    const once = (result: 'pass' | 'fail') => receipt(1, 'SN-1', { time, result })
+    await restored(twice, [fileOf(once('pass'), once('fail'))])
+    expect(resultsOf(twice, 'SN-1').map(({ result }) => result)).toEqual(['pass', 'fail'])
     // What the backup knows came later.
     const newer = directoryOf([1])
     await makeRecords(newer, [{ device: 'SN-1', iccid: iccid(1) }])
@@ -276,6 +289,25 @@ describe('a backup from the middle of something', () => {
     const moved = { to: '/media/stick', move: 'a.b', from: '0'.repeat(20) }
     await restored(directory, [fileOf(receipt(1, null, { ...moved, directory }), receipt(2, null, moved))])
     expect(shown(directory)).toEqual(['1.aside', '2'])
+  })
+
+  test('may have the path of a directory on another computer, from which its profiles came', async () => {
+    const directory = directoryOf([1, 2])
+    const away = (n: number) => receipt(n, null, { directory, to: '/media/stick', move: 'a.b', from: 'c' })
+    const came = (n: number) => receipt(n, null, { directory: '/media/stick', to: directory, move: 'd.e' })
+    // The second one left again, from here, and nobody knows by which identity.
+    const files = [fileOf(away(1), away(2)), fileOf(came(1), came(2)), fileOf(away(2))]
+    await restored(directory, files.reverse())
+    expect(shown(directory)).toEqual(['1', '2.aside'])
+  })
+
+  test('may have it there: what left from here and was used there is not missing', async () => {
+    const directory = directoryOf([1])
+    const said = await restored(directory, [
+      fileOf(left(2, directory)),
+      fileOf(receipt(2, 'SN-2', { directory })),
+    ])
+    expect(said.filter((line) => /^(missing|aside|used)/.test(line))).toEqual([])
   })
 
   test('lacks what came by a move since: that is missing, unless it has left again', async () => {
@@ -386,6 +418,16 @@ describe('receipts', () => {
     )
     expect(recordOf(directory, 'SN-2')?.iccid).toBe(iccid(2))
   })
+})
+
+test('a copy that broke off may lack a receipt: it is named, and nothing else is', async () => {
+  const directory = directoryOf([1, 2])
+  const [whole, cut] = [fileOf(receipt(1, 'SN-1')), fileOf(receipt(2, 'SN-2'))]
+  writeFileSync(cut, readFileSync(cut, 'utf8').slice(0, 60))
+  const said = await restored(directory, [whole, cut])
+  expect(said.filter((line) => line.includes('copy'))).toEqual([
+    'r.jsonl:1 is cut off: if this file is a copy, name the original',
+  ])
 })
 
 describe('nothing is restored', () => {

@@ -14,7 +14,8 @@ test('of a line without an end, what was said last is kept', () => {
   const answer = new Answer(expected, given)
   expect(answer.add(`${'.'.repeat(9000)} ERROR`)).toEqual([])
   const [line = ''] = answer.add('\n')
-  expect([line.length, answer.judge(line)?.isPassed]).toEqual([4096, false])
+  answer.judge(line)
+  expect([line.length, answer.verdict?.isPassed]).toEqual([4096, false])
 })
 
 test('a profile that is repeated is not shown, in capitals either', () => {
@@ -27,6 +28,7 @@ test('a profile that is repeated is not shown, in capitals either', () => {
 test.each([
   ['with something before it', 'TX 00: 000123456789ABCDEF0123456789abcdef', 'TX 00: (profile)'],
   ['byte by byte', 'TX 01 23 45 67 89 ab cd ef 01', 'TX (profile)'],
+  ['as in C', 'TX 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01', 'TX (profile)'],
   ['a part of it', 'at 23456789abcdef01', 'at (profile)'],
 ])('a profile that is repeated %s is not shown', (_, said, shown) => {
   const answer = new Answer(expected, given)
@@ -41,18 +43,54 @@ test('other numbers are shown', () => {
 
 test('an ICCID may be named with blanks in it', () => {
   const answer = new Answer({ ...expected, read: /ICCID: ([0-9 ]+)/ }, given)
-  expect(answer.judge('ICCID: 8988 0000 0000 0000 0017')).toBeUndefined()
-  expect(answer.judge('OK')).toMatchObject({ isPassed: true })
+  answer.judge('ICCID: 8988 0000 0000 0000 0017')
+  expect(answer.verdict).toBeUndefined()
+  answer.judge('OK')
+  expect(answer.verdict).toMatchObject({ isPassed: true })
 })
 
 test('a prompt before the answer may be as long as the name of a machine', () => {
   const answer = new Answer({ ...expected, pass: /^OK/ }, given)
-  expect(answer.judge('root@programmer-3.example:~# OK')).toMatchObject({ isPassed: true })
+  answer.judge('root@programmer-3.example:~# OK')
+  expect(answer.verdict).toMatchObject({ isPassed: true })
+})
+
+test.each([
+  ['<ERROR> profile rejected', {}, { isPassed: false }],
+  ['FAIL> crc', { fail: /FAIL/ }, { isPassed: false }],
+  ['$OK,1', { pass: /^\$OK/ }, { isPassed: true }],
+  ['OK ICCID=>89880000000000000025', { read: /ICCID=>([0-9]+)/ }, { isPassed: false }],
+])('what looks like a prompt may be the answer: %s', (line, settings, verdict) => {
+  const answer = new Answer({ ...expected, pass: /^OK/, ...settings }, given)
+  answer.judge(line)
+  expect(answer.verdict).toMatchObject(verdict)
+})
+
+test('a failure outweighs a pass, before and after it', () => {
+  for (const lines of ['OK\nERROR: rejected\n', 'ERROR: rejected\nOK\n']) {
+    const answer = new Answer(expected, given)
+    for (const line of answer.add(lines)) answer.judge(line)
+    expect(answer.verdict).toEqual({ isPassed: false, note: 'it answers ERROR: rejected' })
+  }
+})
+
+test('a line goes on after a silence, and after what was sent; a prompt does not', () => {
+  const answer = new Answer(expected, given)
+  answer.begin('booting\nInit modem... ')
+  expect([answer.add('OK\nErasing... '), answer.pause(), answer.pause()]).toEqual([
+    ['Init modem... OK'],
+    ['Erasing...'],
+    [],
+  ])
+  expect(answer.add('OK\n')).toEqual(['Erasing... OK'])
+  answer.begin('booting\nEnter the profile: ')
+  expect(answer.add('OK\n')).toEqual(['OK'])
 })
 
 test('of a long line, its beginning is noted', () => {
   const line = `ERROR ${'x'.repeat(300)}`
   const answer = new Answer(expected, given)
-  expect(answer.judge(line)?.note).toBe(`it answers ${line.slice(0, 200)}`)
+  answer.judge(line)
+  expect(answer.verdict?.note).toBe(`it answers ${line.slice(0, 200)}`)
   expect(answer.last).toBe(line.slice(0, 200))
 })

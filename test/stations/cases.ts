@@ -174,15 +174,17 @@ const NOT_SERIAL: [text: string, why: string][] = [
   ['SN-2,SN-3', ': a list of serial numbers. Nothing was programmed: '],
   ['00:00:00:00:00:00', ': what a script reads from an empty chip. Nothing was programmed: '],
   ['C:/A123', ': a path. Nothing was programmed: '],
+  ['SN\u20132', ': written with a dash that is no hyphen. Nothing was programmed: '],
 ]
 
 const SERIALS: Case[] = [
   scans(
     'what is no serial number programs nothing, and the same device is asked for again',
-    ['', 'SN-2\tSN-3', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
+    ['', 'SN-2\tSN-3', '\x1b10001', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
     {
       says: [
         'Nothing was read',
+        'the serial number has a character in it that is not printable',
         'the serial number has a character in it that is not printable',
         ...NOT_SERIAL.map(([text, why]) => `${text} is no serial number${why}`),
         ...ok('SN-1'),
@@ -414,7 +416,7 @@ const SHIFT: Case[] = [
       says: [
         ...ok('SN-2'),
         'softsim: error: device SN-1 has a profile that profiles does not know',
-        'if all profiles in it are new, softsim next --device SN-1 gives it another one; if not, stop',
+        'if all profiles in it are new, softsim next -i profiles --device SN-1 gives it another one; if not, stop',
         'with the receipts of ALL stations and moves: softsim restore -i profiles',
       ],
     },
@@ -429,7 +431,7 @@ const SHIFT: Case[] = [
       first: (place) => rmSync(place.path(`backup/${iccid(1)}.json`)),
       ...{ options: ['-i', 'backup'], typed: ['SN-1', 'SN-2'] },
       says: [
-        'Device SN-1 has a profile from */profiles: program it from there. If that is gone, softsim next --device SN-1',
+        'Device SN-1 has a profile from */profiles: program it from there. If that is gone, softsim next -i * --device SN-1',
         ...ok('SN-2'),
       ],
     },

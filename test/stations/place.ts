@@ -98,8 +98,11 @@ export function makePlace(stock = 5, digits: 19 | 20 = 20) {
       return startTerminal([...program(), 'station', ...options], place, { ...env, ...variables })
     },
     /** The same with a list as standard input. */
-    async runList(options: readonly string[], list: string, variables = {}) {
+    runList(options: readonly string[], list: string, variables = {}) {
       const [file = '', ...words] = [...program(), 'station', ...options]
+      return this.run(file, words, list, variables)
+    },
+    async run(file: string, words: readonly string[], list: string, variables = {}) {
       const child = spawn(file, words, { cwd: place, env: { ...env, ...variables } })
       let shown = ''
       child.stderr.setEncoding('utf8').on('data', (text) => {

@@ -1,5 +1,5 @@
 /** `softsim station`, the real program at a pseudo-terminal, with the table of cases; and what can't be a row of it. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,8 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { program, until } from '../support/softsim.ts'
 import { CASES, forget, type Run } from './cases.ts'
 import { canRun, endAll, makePlace, type Place, serialPort, startTerminal, type Terminal } from './place.ts'
+
+const isRoot = spawnSync('setpriv', ['--reuid', '53001', '--clear-groups', 'true']).status === 0
 
 const isRunning = (pid: number) => fs.existsSync(`/proc/${pid}/stat`)
 
@@ -238,6 +240,49 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(place.lines('hanging').map(Number).some(isRunning)).toBe(false)
   })
 
+  test('what a program writes has the rights that its user has asked for', async () => {
+    const place = makePlace()
+    fs.writeFileSync(place.path('program-device'), '#!/bin/sh\ncat > /dev/null; umask > mask\n')
+    const words = place.words(['--program', './program-device'])
+    await place.run('sh', ['-c', 'umask 027; exec "$@"', 'sh', ...words], 'SN-1\n')
+    expect(place.lines('mask')).toEqual(['0027'])
+  })
+
+  test('Ctrl-C ends it also if a program has left something running', async () => {
+    const place = makePlace()
+    const script = '#!/bin/sh\ncat > /dev/null; sleep 600 & echo $! > left\n'
+    fs.writeFileSync(place.path('program-device'), script)
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('Device SN-1 is programmed.')
+    await terminal.asks()
+    terminal.type('\x03')
+    expect(await terminal.ended).toBe(130)
+    execFileSync('kill', place.lines('left'))
+  })
+
+  test.runIf(isRoot)('a program of another user that can not be ended ends the shift', async () => {
+    const place = makePlace()
+    execFileSync('chmod', ['-R', 'a+rwX', place.path('.')])
+    fs.chmodSync(place.path('..'), 0o711)
+    // As sudo does: all of its numbers are those of root.
+    const setpriv = execFileSync('which', ['setpriv'], { encoding: 'utf8' }).trim()
+    fs.copyFileSync(setpriv, place.path('as-root'))
+    fs.chmodSync(place.path('as-root'), 0o4755)
+    const root = `./as-root --reuid 0 --clear-groups sh -c 'echo $$ > left; exec sleep 600'`
+    fs.writeFileSync(place.path('program-device'), `#!/bin/sh\n${root}\n`)
+    const words = place.words(['--program', './program-device', '--timeout', '1'])
+    const { code, shown } = await place.run(
+      setpriv,
+      ['--reuid', '53001', '--clear-groups', ...words],
+      'SN-1\nSN-2\n',
+    )
+    expect(code, shown).toBe(8)
+    expect(shown).toMatch(/the program still runs \(group \d+\), and can't be ended/)
+    expect(place.given()).toBe('SN-1 1')
+    execFileSync('kill', place.lines('left'))
+  })
+
   test('a directory that is away at a scan has forgotten nothing', async () => {
     const place = makePlace()
     await place.runList(['--program', './program-device'], 'SN-1\n')
@@ -305,6 +350,28 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(terminal.shown).toContain('device SN-2 is left out')
     expect(fs.existsSync(links[1] ?? '')).toBe(false)
     expect([place.given(), devices[1]?.received]).toEqual(['SN-1 1', []])
+  })
+
+  test('what a device said before is the beginning of its line, also after a silence', async () => {
+    const place = makePlace()
+    const answers = ['OK\r\nWriting... ', 'OK\r\nERROR\r\n']
+    const device = await serialPort(() => answers.shift() ?? '')
+    const terminal = place.start(['--port', device.port, '--timeout', '10'])
+    await terminal.asks()
+    device.type('Erasing... ')
+    terminal.type('SN-1\r')
+    await until(() => device.received.length > 0)
+    // Longer than what ends a line.
+    await sleep(700)
+    device.type('FAILED\r\n')
+    await terminal.says('Device SN-1 failed: it answers Writing... FAILED.')
+    await terminal.asks()
+    device.type('Init modem... ')
+    terminal.type('SN-1\r')
+    await terminal.says('Device SN-1 failed: it answers ERROR.')
+    await terminal.answer('exit')
+    await terminal.ended
+    expect(place.results()).toBe('SN-1 fail, SN-1 fail')
   })
 
   test('what a device said before it got the profile is no answer', async () => {

@@ -75,7 +75,12 @@ test('the last result stays the last one if the clock of a station is behind, an
   for (const name of ['.DS_Store', 'r1-x']) writeFileSync(join(directory, '.devices', hash, name), 'x')
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['pass', 'fail'])
   // What a receipt brings back has its own place.
-  addResult(directory, 'D', result('2026-11-26T09:00:00.000Z', 'fail'), false)
+  addResult(
+    directory,
+    'D',
+    result('2026-11-26T09:00:00.000Z', 'fail'),
+    Date.parse('2026-11-26T09:00:00.000Z'),
+  )
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['fail', 'pass', 'fail'])
   expect(records(directory)).toMatchObject([record('D', 1)])
   expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('is a copy')

@@ -51,8 +51,10 @@ describe('what is appended', () => {
     writeFileSync(join(path, '..', 'notes.txt'), 'no receipts')
     writeFileSync(join(path, '..', 'a.jsonl'), line(6))
     // On the root of a disk, nobody may read what is in it.
-    mkdirSync(join(path, '..', 'lost+found'))
-    writeFileSync(join(path, '..', 'lost+found', 'a.jsonl'), line(7))
+    for (const name of ['lost+found', '.Trash-1001', 'System Volume Information']) {
+      mkdirSync(join(path, '..', name))
+      writeFileSync(join(path, '..', name, 'a.jsonl'), line(7))
+    }
     if (hasPosix) symlinkSync('nowhere', join(path, '..', 'b.jsonl'))
     expect(readReceipts([join(path, '..')]).map(({ iccid }) => iccid)).toEqual(
       [receipt(6), ...all].map((each) => each.iccid),
@@ -215,6 +217,12 @@ test('in a directory, what was written again is not passed over: a mark is refus
     put(Buffer.from(`\ufeff${line(2)}`, encoding))
     expect(() => readReceipts([directory])).toThrow(/b\.jsonl:1 is not a receipt/)
   }
+  // Its first line has lost its beginning.
+  put(Buffer.from(line(1).slice(40) + line(2)))
+  expect(() => readReceipts([directory])).toThrow(/b\.jsonl:1 is not a receipt/)
+  // Another program has sorted what is in a line, and nothing is lost.
+  put(Buffer.from(`${JSON.stringify(Object.fromEntries(Object.entries(receipt(2)).sort()))}\n`))
+  expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2)])
   put(Buffer.from(`\r\n${line(2)}`))
   expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2)])
 })

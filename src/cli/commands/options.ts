@@ -70,10 +70,10 @@ export function variableOf<T>(variable: string, parse: Parse<T>, { env, report }
 export const directoryOption = () =>
   single('-i,--in', '<DIR>: directory of profiles (default: SOFTSIM_DIR, profiles)', directory, 'SOFTSIM_DIR')
 
-export const keyOption = () =>
+export const keyOption = (orInput = ', or - for standard input') =>
   single(
     '-k,--key',
-    '<KEY>: the file of the private key, or - for standard input (default: SOFTSIM_KEY_FILE)',
+    `<KEY>: the file of the private key${orInput} (default: SOFTSIM_KEY_FILE)`,
     keyFile,
     'SOFTSIM_KEY_FILE',
   )

@@ -44,7 +44,7 @@ export class StationCommand extends BaseCommand {
     ] as [string, string][],
   }
 
-  key = keyOption()
+  key = keyOption('')
 
   directory = directoryOption()
 
