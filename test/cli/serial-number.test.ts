@@ -126,6 +126,8 @@ describe('SOFTSIM_DEVICE_FORMAT', () => {
     ['SN-\\d+', 'XSN-9'],
     ['SN-\\d+', 'SN-9X'],
     ['A|SN-9', 'SN-95'],
+    ['A|SN-9', 'AB'],
+    ['A|SN-9', 'XSN-9'],
     ['SN-\\d+', '4006381333931'],
   ])('%s does not allow %s', (format, text) =>
     expect(said(text, format)).toBe(

@@ -211,6 +211,13 @@ describe('an interrupted move', () => {
     expect(outgoingIn(source)).toEqual([])
   })
 
+  test('that is finished and forgotten gives back what came too late', async () => {
+    mkdirSync(join(target, '.incoming'), { recursive: true })
+    renameSync(join(source, X(1)), join(source, `.${X(1)}~${identityOf(target)}.${TAG}+${TAG}`))
+    await move({ count: 1 })
+    expect([names(source), names(target)]).toEqual([[X(2), X(3), X(4)], [X(1)]])
+  })
+
   test('of which nothing is left but a note of its target forgets that, too', async () => {
     mkdirSync(join(target, '.incoming'), { recursive: true })
     noteTarget(source, { id: `${identityOf(target)}.${TAG}`, to: target })

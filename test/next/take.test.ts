@@ -203,6 +203,14 @@ describe('a signal', () => {
     expect(unusedIn(directory)).toHaveLength(4)
   })
 
+  test('ends no call before everything has come back', async () => {
+    const stop = new AbortController()
+    const messages = { warn() {}, tell: () => stop.abort() }
+    directory = directoryOf(someProfiles(20))
+    const unused = next({ count: 20, stop: stop.signal, messages }).catch(() => unusedIn(directory))
+    expect(await unused).toHaveLength(20)
+  })
+
   test('does not end a call that has used some: it takes all of them', async () => {
     const stop = new AbortController()
     const hold = () => {

@@ -167,6 +167,15 @@ describe('what receipts name', () => {
     expect([...everything(directory), ...identity(directory)]).toEqual(before)
   })
 
+  test('is all that is shown: what a killed call holds becomes unused', async () => {
+    const directory = directoryOf([1], { [`.${file(2)}~${TAG}`]: stored(2) })
+    expect(await restored(directory, [fileOf(receipt(1, 'SN-1'))], true)).toEqual([
+      'used: SN-1 has 1: station line-1, r.jsonl:1',
+      '1 profile would be marked used, as the receipts of line-1 say',
+      'nothing was changed',
+    ])
+  })
+
   test('as results comes back to the records of the devices, once', async () => {
     const directory = directoryOf([1, 2])
     const found = (device: string, result: 'pass' | 'fail') => receipt(1, device, { result, note: 'x' })

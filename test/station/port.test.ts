@@ -4,7 +4,9 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openPort } from '../../src/station/port.ts'
+import { openPort, type Port, talk } from '../../src/station/port.ts'
+import type { Settings } from '../../src/station/settings.ts'
+import { Answer } from '../../src/station/verdict.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasProgram } from '../support/system.ts'
 
@@ -33,3 +35,16 @@ test.runIf(process.platform === 'linux' && hasProgram('script'))(
     }
   },
 )
+
+test('what a device says before it got the profile is no answer, however much that is', async () => {
+  const says = Array.from({ length: 20 }, () => 'OK\n')
+  const port: Port = {
+    read: async () => says.shift() ?? '',
+    write: async () => void says.push('ERROR\n'),
+    close() {},
+  }
+  const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
+  const given = { iccid: '89880000000000000017', line: '', device: 'SN-1', isAgain: false }
+  const limits = { timeoutMs: 600_000, stop: new AbortController().signal, hear() {} }
+  expect(await talk(port, '', new Answer(expected, given), limits)).toMatchObject({ isPassed: false })
+})

@@ -425,6 +425,15 @@ const SHIFT: Case[] = [
     first: backUp,
     again: { options: ['-i', 'backup'], typed: [], code: 10, says: ['softsim: error: backup is a copy'] },
   }),
+  {
+    name: 'a receipt of what has left by a move, and is home again, is no sign of a copy',
+    first: (place) => {
+      const moved = { time: '2026-03-01T06:00:00.000Z', station: 'pc', iccid: iccid(1), device: null }
+      const way = { directory: place.path('profiles'), to: '/media/stick/profiles', move: 'a.b' }
+      place.put('receipt.jsonl', `${JSON.stringify({ ...moved, ...way })}\n`)
+    },
+    ...{ typed: ['SN-1'], says: ok('SN-1'), results: 'SN-1 pass' },
+  },
   scans('a device of another lot: the next one is asked for', ['SN-1'], {
     first: backUp,
     again: {

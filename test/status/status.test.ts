@@ -444,6 +444,13 @@ test('a damaged used file does not say that a profile is used twice', async () =
   ])
 })
 
+test('a device that is only recorded, and whose profile a killed call holds', async () => {
+  const directory = directoryWith({ [`.${X(1)}~${'a'.repeat(20)}`]: usedText(1) })
+  await makeRecords(directory, [{ device: 'A', iccid: iccid(1) }])
+  const { said } = await statusOf(directory, { devices: ['A'] })
+  expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
+})
+
 test('a device that is only recorded', async () => {
   const directory = directoryWith({ [X(1)]: usedText(1) })
   await makeRecords(directory, [
