@@ -6,7 +6,7 @@ import { type RunOptions, type Started, start } from '../../scripts/torture/prog
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
 import { openWorks, type Works } from '../../scripts/torture/works.ts'
-import { newTag, noteTarget, tagFor } from '../../src/store/directory.ts'
+import { identityOf, newTag, noteTarget, putOrder, tagFor } from '../../src/store/directory.ts'
 import { type Call, readCalls, traced, whyNoTrace } from '../support/trace.ts'
 
 const reason = whyNoTrace()
@@ -191,6 +191,19 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
       'unlink T/.incoming/-ID/order',
       'unlink T/.incoming/-ID/given/list',
       'unlink S/.outgoing/ID',
+    ])
+  })
+
+  test('move: the note of a killed call is flushed by whoever goes on, before anything is held', async () => {
+    const [S, T] = [await stocked(1), await stocked(1)]
+    const id = `${identityOf(T)}.${newTag()}`
+    const names = [...look(S).unused].map((iccid) => `${iccid}.json`)
+    await putOrder(T, { id, source: identityOf(S), from: S, names })
+    noteTarget(S, { id, to: T })
+    const steps = await stepsOf({ S, T }, (how) => start(['move', '-n', '1', '-i', S, '-o', T], how))
+    expect(steps.slice(0, steps.indexOf('rename S/X S/.X~ID+TAG')).slice(-2)).toEqual([
+      'flush S/.outgoing/ID',
+      'flush S/.outgoing',
     ])
   })
 
