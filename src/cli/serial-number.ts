@@ -21,7 +21,7 @@ const REFUSED: readonly (readonly [what: string, hint: string, form: RegExp, wor
     '0123456789abcdef 0x0123456789abcdef',
   ],
   ['written with a blank that is no space', 'enter it again, with spaces', /(?! )\p{Zs}/u],
-  ['written with a dash that is no hyphen', 'enter it again, with -', /(?!-)\p{Pd}/u],
+  ['written with a dash that is no hyphen', 'enter it again, with -', /(?!-)[\p{Pd}\u2212]/u],
   [
     'a variable that was not replaced',
     'check how the script writes variables',

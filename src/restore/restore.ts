@@ -92,13 +92,13 @@ async function carryOut(
   }
 }
 
-/** What stations have found out about devices comes back to their records: that of one file in its order, and else by the clocks. */
+/** What stations have found out about devices comes back to their records: those of a station in one file in their order, else by the clocks. */
 function addResults(directory: string, receipts: readonly store.Receipt[]): void {
   const numbers = new Map<string, number>()
   for (const { iccid, device, result, time, station, note, source } of receipts) {
     if (result === undefined || device === null) continue
     if (store.recordOf(directory, device)?.iccid !== iccid) continue
-    const line = `${device} ${source?.replace(/:\d+$/, '')}`
+    const line = `${device} ${station} ${source?.replace(/:\d+$/, '')}`
     const number = Math.max(Date.parse(time), (numbers.get(line) ?? 0) + 1)
     numbers.set(line, number)
     const known = store.resultsOf(directory, device)
@@ -115,28 +115,22 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const here = new Map(names.map((name) => [store.iccidOf(name) ?? '', name]))
   const identities = store.identitiesOf(directory)
   const path = resolve(directory)
-  const isOurs = ({ from = '' }: store.Receipt) => identities.includes(from)
-  // A share has other paths elsewhere, and a backup may be older than the identity in a receipt.
-  const isFromHere = (each: store.Receipt) => isOurs(each) || each.directory === path
+  // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. Another computer may have
+  // the same path: then too much is put aside. Nothing in the receipts tells the two apart, and too little is worse.
+  const isFromHere = (each: store.Receipt) => identities.includes(each.from ?? '') || each.directory === path
   const isMeant = (each: store.Receipt) =>
     taken.has(each.iccid) || here.has(each.iccid) || isFromHere(each) || each.to === path
   if (receipts.length > 0 && !receipts.some(isMeant)) {
     const hint = 'check the directory; if all of its profiles came later, it needs no receipts'
     throw new Failure('no-profiles', `${directory} has none of the profiles that the receipts name`, hint)
   }
-  const moves = receipts.filter(({ to }) => to !== undefined).sort(byTime)
-  const came = new Map(moves.filter(({ to }) => to === path).map(({ iccid, time }) => [iccid, time]))
-  // Another computer may have the same path: what came here afterwards has left there.
-  const hasLeft = (each: store.Receipt) =>
-    isOurs(each) || (each.directory === path && each.time > (came.get(each.iccid) ?? ''))
-  const left = new Map(moves.filter(hasLeft).map((each) => [each.iccid, each]))
   const records = store.records(directory)
   const lines: Plan['lines'] = { used: [], aside: [], missing: [], 'two devices': [], 'two profiles': [] }
   const plan: Plan = { aside: [], used: [], records: [], lines }
 
   // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
   const said = [...receipts.filter(({ to }) => to === undefined), ...saidByFiles(directory, used)]
-  said.sort(byTime)
+  said.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
   // A record does not say when: it comes last.
   said.push(...records.map((own) => ({ ...own, time: '', station: '', directory: path, source: directory })))
   const handedOut = Map.groupBy(said, ({ iccid }) => iccid)
@@ -156,7 +150,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
       plan.used.push({ name, station, claimed, device })
       lines.used.push(...holders.map(lineOf))
     } else if (!taken.has(iccid)) {
-      if (!holders.some((each) => isOurs(each) || (isFromHere(each) && !left.has(iccid)))) continue
+      if (!holders.some(isFromHere)) continue
       // A copy that is made while a call gives a file its new name can lack both.
       lines.missing.push(...holders.map(lineOf))
     }
@@ -168,6 +162,8 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
 
   // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
+  const moves = receipts.filter(({ to }) => to !== undefined)
+  const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
   const leaving = new Map(aside.map((name): [string, string | undefined] => [name, undefined]))
   for (const { name, move } of held) if (move !== undefined) leaving.set(name, targets.get(move))
@@ -188,9 +184,6 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   plan.aside.push(...names.filter((name) => taken.has(store.iccidOf(name))))
   return plan
 }
-
-const byTime = (one: store.Receipt, other: store.Receipt) =>
-  one.time < other.time ? -1 : Number(one.time > other.time)
 
 /** What used files say of themselves. */
 function saidByFiles(directory: string, used: readonly string[]): store.Receipt[] {

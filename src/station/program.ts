@@ -1,7 +1,7 @@
 /** The program that writes a profile to a device: how it is started, limited and ended. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { errnoOf, reasonOf } from '../failure.ts'
 import { withUsersUmask } from '../umask.ts'
 import type { Answer, Limits, Verdict } from './verdict.ts'
 
@@ -9,17 +9,13 @@ const isWindows = process.platform === 'win32'
 
 /** A program that does not end is killed after the first; what it has started may keep its output open for the second. */
 const [GRACE_MS, LAST_WORDS_MS] = [5000, 500]
-const END_IT = 'end it before another device is put in: it may write to it'
 /** What only softsim may know. */
 const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
 
 /** The program reads what is sent, and has the variables in its environment. */
 type Call = Limits & { program: string; sent: string; variables: Readonly<Record<string, string>> }
 
-/**
- * Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must.
- * @throws {Failure} `partial` if it can't be ended: it may write to the next device
- */
+/** Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must. */
 export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   const { program, timeoutMs, stop } = call
   // A group of its own, so that whatever it has started ends with it. On Windows, only a shell runs .cmd files.
@@ -43,13 +39,14 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   })
   const late = sleep(timeoutMs, true, { signal: stop, ref: false }).catch(() => true)
   const isLate = await Promise.race([ended.then(() => false), late])
-  if (isLate) await kill(child, ended)
-  const why = await ended
+  const isStuck = isLate && !(await kill(child, ended))
+  const why = isStuck ? '' : await ended
   await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
   for (const stream of [0, 1]) add('\n', stream)
   // What it has left running may speak while the next device is programmed.
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners('data').resume()
   const fail = (note: string) => ({ isPassed: false, note })
+  if (isStuck) return { ...fail(`the program still runs (group ${child.pid}), and can't be ended`), isStuck }
   // Many programs end with 0 when they are asked to end.
   if (isLate) return fail(`the program did not end in ${timeoutMs / 1000} s`)
   if (why !== '') return fail(answer.last === '' ? why : `${why}: ${answer.last}`)
@@ -59,23 +56,23 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   return answer.verdict ?? isNamed
 }
 
-async function kill({ pid }: ChildProcess, ended: Promise<string>): Promise<void> {
-  if (pid === undefined) return
+/** @returns whether it has ended, with all that it has started */
+async function kill({ pid }: ChildProcess, ended: Promise<string>): Promise<boolean> {
+  if (pid === undefined) return true
   for (const signal of ['TERM', 'KILL']) {
     // kill(1) says nothing, and does not fail this process, if all have ended.
     if (isWindows) spawnSync('taskkill', ['/T', '/F', '/PID', `${pid}`], { windowsHide: true })
     else spawnSync('kill', ['-s', signal, '--', `-${pid}`])
     await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])
   }
-  for (const end = performance.now() + GRACE_MS; isLeft(pid); await sleep(20))
-    if (performance.now() > end)
-      throw new Failure('partial', `the program still runs (group ${pid}), and can't be ended`, END_IT)
+  return !isAnotherUsers(pid)
 }
 
-/** Whether the program, or something that it has started, still runs: perhaps as another user, as with sudo. */
-function isLeft(pid: number): boolean {
+/** Whether something of the group runs as another user, as with sudo. One's own has ended, or will not do anything more. */
+function isAnotherUsers(pid: number): boolean {
   try {
-    return process.kill(isWindows ? pid : -pid, 0)
+    process.kill(isWindows ? pid : -pid, 0)
+    return false
   } catch (error) {
     return errnoOf(error) === 'EPERM'
   }

@@ -164,14 +164,10 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const hear = (text: string) => (port ? messages.tell(1, `${device}: ${text}`) : say(`${place}${text}`))
   say(`${place}Programming ${device}, for at most ${timeoutMs / 1000} s`)
   const limits = { timeoutMs, stop, hear }
-  const { isPassed, note } = await (port
+  const { isPassed, note, isStuck } = await (port
     ? talk(port, sent, answer, limits)
     : runProgram({ program, sent, variables, ...limits }, answer)
-  ).catch((error) => {
-    // A program that can't be ended ends the shift.
-    if (error instanceof Failure) throw error
-    return { isPassed: false, note: reasonOf(error) }
-  })
+  ).catch((error): Verdict => ({ isPassed: false, note: reasonOf(error) }))
   if (stop.aborted && !isPassed) return
   record(shift, device, iccid, { isPassed, note })
   // Of two stations that program one label at once, the later one sees both.
@@ -182,6 +178,8 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const failed = `failed: ${note}. Scan it again to repeat: it gets the same profile`
   const what = isTwice ? `${ELSEWHERE}. Put both aside` : isPassed ? 'is programmed' : failed
   say(`${place}Device ${device} ${what}.`)
+  if (isStuck)
+    throw new Failure('partial', note, 'end it before another device is put in: it may write to it')
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */

@@ -7,6 +7,8 @@ export interface Verdict {
   readonly isPassed: boolean
   /** The reason, in short. */
   readonly note: string
+  /** What has programmed the device still runs, and may write to the next one. */
+  readonly isStuck?: boolean
 }
 
 /** How a device is listened to. */
@@ -20,9 +22,11 @@ export const LONGEST_LINE = 4096
 const LONGEST_NOTE = 200
 
 /** A shell on the device may print its prompt before the answer: `uart:~$ OK`. Lines may begin like that, too: `$OK`. */
-const PROMPT = /^\S{0,32}[$#>] ?(?=\S)/
+const PROMPT = /^(?:\S{0,32}[$#>] ?)+(?=\S)/
 /** What waits for an answer. */
-const QUESTION = /[$#>:?]\s*$/
+const QUESTION = /[$#>%:?]\s*$/
+/** Stands for the beginning of a line that was said before. */
+const BEGUN = '...'
 
 /** A device may repeat its profile, or parts of it, also with something before it, and byte by byte. */
 const HEX = /(?:(?:0x)?[0-9a-f]{2}[ :,-]{1,2}){7,}(?:0x)?[0-9a-f]{2}|[0-9a-f]{16,}/gi
@@ -50,16 +54,18 @@ export class Answer {
     this.#given = given
   }
 
-  /** What a device said before it got its profile is no answer, but may be the beginning of a line. A prompt is none. */
+  /** What a device said before it got its profile is no answer, but may have begun the line of it. A prompt has not. */
   begin(early: string): void {
     this.add(early)
-    if (QUESTION.test(this.#clean(this.#rests[0] ?? ''))) this.#rests[0] = ''
+    const rest = this.#clean(this.#rests[0] ?? '')
+    this.#unfinished = rest === '' || QUESTION.test(rest) ? '' : BEGUN
+    this.#rests[0] = this.#unfinished
   }
 
   /** The last line of an answer may have no end. @returns it, once; what follows still belongs to it */
   pause(): string[] {
     const line = this.#clean(this.#rests[0] ?? '')
-    if (line === this.#unfinished) return []
+    if (line === '' || line === this.#unfinished) return []
     this.#unfinished = line
     return [line]
   }
@@ -80,7 +86,7 @@ export class Answer {
   /** @returns undefined if it decides nothing */
   #verdictOf(line: string): Verdict | undefined {
     const { pass, fail, read } = this.#expected
-    const texts = [line, line.replace(PROMPT, '')]
+    const texts = [line.replace(PROMPT, ''), line]
     const note = line.slice(0, LONGEST_NOTE)
     this.last = note
     if (texts.some((text) => fail?.test(text))) return { isPassed: false, note: `it answers ${note}` }

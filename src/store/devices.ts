@@ -136,8 +136,8 @@ const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 export function addResult(directory: string, device: string, result: Result, number?: number): void {
   const { place } = recordOf(directory, device) ?? {}
   if (place === undefined) throw copyFailure(directory)
-  const last = numberOf(resultNames(files.namesIn(place)).at(-1) ?? 'r0-')
-  const path = join(place, `r${number ?? Math.max(Date.parse(result.time), last + 1)}-${newTag()}`)
+  const last = () => numberOf(resultNames(files.namesIn(place)).at(-1) ?? 'r0-')
+  const path = join(place, `r${number ?? Math.max(Date.parse(result.time), last() + 1)}-${newTag()}`)
   files.write(path, JSON.stringify(result))
   files.flushFile(path)
   files.flushDirectory(place)

@@ -135,13 +135,15 @@ function filesAt(path: string): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
   const printed = (path: string) => beginningOf(path).replace(/[^!-~\n]/g, '')
-  const isMeant = (beginning: string) => isOfReceipts(beginning) || beginning.includes('"directory":"')
-  const files = filesBelow(path).filter((each) => isMeant(printed(each)))
+  const files = filesBelow(path).filter((each) => isOfReceipts(printed(each)) || SORTED.test(printed(each)))
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
 
-/** Other names at the root of a disk, which are closed to people, or have what was deleted. */
+/** A receipt whose names have another order. */
+const SORTED = /^\{(?=.*"iccid":")(?=.*"directory":")/m
+
+/** What is at the root of a disk and closed to people, or was deleted. */
 const OF_DISK = /^(lost\+found|\.Trash.*|\.Spotlight-V100|System Volume Information|\$RECYCLE\.BIN)$/i
 
 const filesBelow = (path: string): string[] =>

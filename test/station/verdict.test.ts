@@ -60,6 +60,8 @@ test.each([
   ['FAIL> crc', { fail: /FAIL/ }, { isPassed: false }],
   ['$OK,1', { pass: /^\$OK/ }, { isPassed: true }],
   ['OK ICCID=>89880000000000000025', { read: /ICCID=>([0-9]+)/ }, { isPassed: false }],
+  ['nrf9160> OK 89880000000000000017', { read: /([0-9]+)/ }, { isPassed: true }],
+  ['> > OK', {}, { isPassed: true }],
 ])('what looks like a prompt may be the answer: %s', (line, settings, verdict) => {
   const answer = new Answer({ ...expected, pass: /^OK/, ...settings }, given)
   answer.judge(line)
@@ -76,15 +78,19 @@ test('a failure outweighs a pass, before and after it', () => {
 
 test('a line goes on after a silence, and after what was sent; a prompt does not', () => {
   const answer = new Answer(expected, given)
-  answer.begin('booting\nInit modem... ')
+  answer.begin('booting\nself-test OK. Init modem... ')
+  // What was said before is no answer by itself.
+  expect(answer.pause()).toEqual([])
   expect([answer.add('OK\nErasing... '), answer.pause(), answer.pause()]).toEqual([
-    ['Init modem... OK'],
+    ['...OK'],
     ['Erasing...'],
     [],
   ])
-  expect(answer.add('OK\n')).toEqual(['Erasing... OK'])
-  answer.begin('booting\nEnter the profile: ')
-  expect(answer.add('OK\n')).toEqual(['OK'])
+  expect([answer.add('OK\n'), answer.pause()]).toEqual([['Erasing... OK'], []])
+  for (const prompt of ['Enter the profile: ', 'dev% ', '']) {
+    answer.begin(`booting\n${prompt}`)
+    expect(answer.add('OK\n')).toEqual(['OK'])
+  }
 })
 
 test('of a long line, its beginning is noted', () => {

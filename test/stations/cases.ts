@@ -174,7 +174,7 @@ const NOT_SERIAL: [text: string, why: string][] = [
   ['SN-2,SN-3', ': a list of serial numbers. Nothing was programmed: '],
   ['00:00:00:00:00:00', ': what a script reads from an empty chip. Nothing was programmed: '],
   ['C:/A123', ': a path. Nothing was programmed: '],
-  ['SN\u20132', ': written with a dash that is no hyphen. Nothing was programmed: '],
+  ['SN\u22122', ': written with a dash that is no hyphen. Nothing was programmed: '],
 ]
 
 const SERIALS: Case[] = [

@@ -278,8 +278,8 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
       'SN-1\nSN-2\n',
     )
     expect(code, shown).toBe(8)
-    expect(shown).toMatch(/the program still runs \(group \d+\), and can't be ended/)
-    expect(place.given()).toBe('SN-1 1')
+    expect(shown).toMatch(/Device SN-1 failed: the program still runs \(group \d+\), and can't be ended/)
+    expect([place.given(), place.results()]).toEqual(['SN-1 1', 'SN-1 fail'])
     execFileSync('kill', place.lines('left'))
   })
 

@@ -48,7 +48,8 @@ describe('what is appended', () => {
     const all = [...ALL, receipt(4), receipt(5)]
     expect(readReceipts([path])).toEqual(all.map((each, at) => ({ ...each, source: `${path}:${at + 1}` })))
     mkdirSync(join(path, '..', 'more.jsonl.old'))
-    writeFileSync(join(path, '..', 'notes.txt'), 'no receipts')
+    writeFileSync(join(path, '..', 'notes.txt'), 'no receipts: {"directory":"a","iccid":"8"}')
+    writeFileSync(join(path, '..', 'package.json'), '{"directory":"a"}')
     writeFileSync(join(path, '..', 'a.jsonl'), line(6))
     // On the root of a disk, nobody may read what is in it.
     for (const name of ['lost+found', '.Trash-1001', 'System Volume Information']) {
