@@ -97,12 +97,6 @@ export function isOutputClosed(): boolean {
   }
 }
 
-/** Whether a path names the file that standard output is redirected to. */
-export function isOutput(path: string): boolean {
-  const [one, other] = [fstatSync(1), statSync(path, { throwIfNoEntry: false })]
-  return one.isFile() && one.ino === other?.ino && one.dev === other.dev
-}
-
 /**
  * Whether standard output and standard error are the same terminal. A serial port is a terminal too, but it is not
  * where messages appear.

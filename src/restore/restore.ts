@@ -92,7 +92,10 @@ async function carryOut(
   }
 }
 
-/** What stations have found out about devices comes back to their records: those of a station in one file in their order, else by the clocks. */
+/**
+ * What stations have found out about devices comes back to their records: that of one station in one file in its order,
+ * and else by the clocks.
+ */
 function addResults(directory: string, receipts: readonly store.Receipt[]): void {
   const numbers = new Map<string, number>()
   for (const { iccid, device, result, time, station, note, source } of receipts) {

@@ -31,13 +31,8 @@ export const openPort = (name: string, baud: number): Port =>
   isWindows ? openCom(name, baud) : openTty(name, baud)
 
 function openTty(name: string, baud: number): Port {
-  const device = process.platform === 'linux' ? '-F' : '-f'
-  const words = [
-    device,
-    name,
-    `${baud}`,
-    ...'cs8 -parenb -cstopb -crtscts -hupcl clocal raw -echo'.split(' '),
-  ]
+  const settings = 'cs8 -parenb -cstopb -crtscts -hupcl clocal raw -echo'.split(' ')
+  const words = [process.platform === 'linux' ? '-F' : '-f', name, `${baud}`, ...settings]
   // Linux keeps the settings: what a device says at once is not sent back to it.
   spawnSync('stty', words)
   // A name that is not there must not become a file, and a device that is off must not be waited for.

@@ -50,10 +50,8 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   // Many programs end with 0 when they are asked to end.
   if (isLate) return fail(`the program did not end in ${timeoutMs / 1000} s`)
   if (why !== '') return fail(answer.last === '' ? why : `${why}: ${answer.last}`)
-  const isNamed = answer.isNamed
-    ? { isPassed: true, note: answer.last }
-    : fail('the program does not name the ICCID')
-  return answer.verdict ?? isNamed
+  if (answer.verdict !== undefined) return answer.verdict
+  return answer.isNamed ? { isPassed: true, note: answer.last } : fail('the program does not name the ICCID')
 }
 
 /** @returns whether it has ended, with all that it has started */

@@ -134,8 +134,10 @@ export function readReceipts(paths: readonly string[], warn = (_: string) => {})
 function filesAt(path: string): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
-  const printed = (path: string) => beginningOf(path).replace(/[^!-~\n]/g, '')
-  const files = filesBelow(path).filter((each) => isOfReceipts(printed(each)) || SORTED.test(printed(each)))
+  const files = filesBelow(path).filter((each) => {
+    const printed = beginningOf(each).replace(/[^!-~\n]/g, '')
+    return isOfReceipts(printed) || SORTED.test(printed)
+  })
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }

@@ -5,7 +5,7 @@ import { readKey } from '../../key/private-key.ts'
 import { type HandedOut, handOut } from '../../next/next.ts'
 import { folded } from '../../store/directory.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
-import { isOnScreen, isOutput, isOutputClosed, onInterrupt, writeLines } from '../streams.ts'
+import { isOnScreen, isOutputClosed, onInterrupt, writeLines } from '../streams.ts'
 import * as value from './options.ts'
 import {
   BaseCommand,
@@ -82,8 +82,6 @@ export class NextCommand extends BaseCommand {
       throw new UsageError('next needs the private key', 'give its file, such as -k softsim.pem')
     const hint = 'connect it to the device programmer; nothing was claimed'
     if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', hint)
-    const separate = 'give --receipt another file: profiles are secret, and receipts are not'
-    value.refuse(receipt && isOutput(receipt), 'the receipt is the file that the output goes to', separate)
     startThreads(devices.length || count)
     // No handler can run while the call waits for a key from a pipe or the keyboard, and a signal must end it then.
     const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'], report)
