@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { MUTANTS } from '../../scripts/torture/schedule/mutants.ts'
 
 const TORTURE = fileURLToPath(new URL('../../scripts/torture.ts', import.meta.url))
 
@@ -25,4 +27,9 @@ test('npm run torture prints what it skips, and why, at the beginning and at the
 
 test('npm run torture refuses parts that it does not have', async () => {
   await expect(torture('--only', 'claim')).rejects.toThrow('--only takes one or more of schedule,power,')
+})
+
+test.each(MUTANTS)('the source still has what is broken to show that it is found: $law', ({ file, text }) => {
+  const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8')
+  expect(source.split(text)).toHaveLength(2)
 })

@@ -25,7 +25,7 @@ const MOVE = 'move/move.ts'
 const RESTORE = 'restore/restore.ts'
 const RUBBISH = 'store/rubbish.ts'
 
-const MUTANTS: readonly Mutant[] = [
+export const MUTANTS: readonly Mutant[] = [
   {
     law: 'the text of a claim is flushed before it is decided',
     file: CLAIMS,
@@ -228,8 +228,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a lost target takes nothing of the others with it',
     file: MOVE,
-    text: '.filter(({ to }) => to === path)',
-    by: '',
+    text: 'outgoing.filter(({ to }) => to === resolve(target))',
+    by: 'outgoing',
     families: ['ext4 fresh/2 move+move3rd+lost: A?! B?%% C B'],
   },
   {
