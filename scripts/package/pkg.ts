@@ -20,7 +20,7 @@ const START = 'scripts/package/start.cjs'
 
 /** Node's options in the executable. README.md says what each is for. */
 const OPTIONS = [
-  '--min-semi-space-size=2',
+  '--min-semi-space-size=4',
   '--v8-pool-size=1',
   '--random-seed=32',
   '--no-concurrent-recompilation',

@@ -78,10 +78,18 @@ export class FetchCommand extends BaseCommand {
   }
 }
 
-/** Peak memory for 30,000 profiles is about 110 MB in place of 180, for no more processor time. */
+/**
+ * Peak memory for 30,000 profiles is about 105 MB in place of 180, for less processor time. V8 would optimize the parser of
+ * undici, a WebAssembly that only passes bodies on, for 14 MB.
+ */
 function saveMemory(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  for (const flag of ['--heap-growing-percent=20', '--semi-space-growth-factor=1']) setFlagsFromString(flag)
+  const flags = [
+    '--heap-growing-percent=20',
+    '--semi-space-growth-factor=1',
+    '--wasm-tiering-budget=2000000000',
+  ]
+  for (const flag of flags) setFlagsFromString(flag)
 }
 
 /** The key becomes a value of an HTTP header. */
