@@ -125,13 +125,16 @@ export function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)) || 'for an unknown reason'
 }
 
+const RIGHTS =
+  'give this user permission to create, write, rename and remove files in the directory and its hidden ones'
+
 const DISK_HINTS: Record<string, string> = {
-  EACCES: 'give this user permission to create, write, rename and remove files in the directory',
+  EACCES: RIGHTS,
   EDQUOT: 'make room, or raise the quota of this user',
   EMFILE: 'raise the limit of open files, for example with ulimit -n 4096',
   ENOSPC: 'make room on the disk',
   ENOTDIR: 'check the name: a directory is needed, and there is a file',
-  EPERM: 'give this user permission to create, write, rename and remove files in the directory',
+  EPERM: RIGHTS,
   EROFS: 'mount the file system so that it can be written; after a disk error, check the disk first',
 }
 

@@ -60,12 +60,17 @@ export function crash(error: unknown): number {
   return exitCode(failure.outcome)
 }
 
+/** A variable with more letters, or a blank that cmd has left, would be passed over, such as that of the receipts. */
+const MISSPELLED = /^SOFTSIM_(API_KEY|DEVICE_FORMAT|DIR|KEY_FILE|KEY_PASSPHRASE|RECEIPT|STATION|URL)./i
+
 async function execute(argv: readonly string[]): Promise<void> {
   const context = { report, version, commands: await commandsFor(argv[0]), env: process.env }
   const command = parse(argv, context)
   if (command instanceof BaseCommand && !command.version) {
     report.level = command.verbosity
     variableOf('SOFTSIM_STATION', nameLike('line-1'), context)
+    for (const name of Object.keys(context.env))
+      if (MISSPELLED.test(name)) report.warn(`"${name}" is no variable of softsim: check its name`)
     await command.validateAndExecute()
     return
   }

@@ -41,7 +41,9 @@ const REFUSED: readonly (readonly [what: string, hint: string, form: RegExp, wor
   [
     'a message of a program',
     'check where the script gets the serial number from; nothing was claimed',
-    /\b(no such file|command not found|page not found|not recognized|permission denied|bad gateway|cannot find|could not|failed to|no devices|traceback)\b|\w(Exception|Error)\b/i,
+    // Of shells, adb, debuggers and modems, which also repeat what they are sent.
+    /\b(no such file|not found|not recognized|(permission|access) denied|bad gateway|cannot find|could not|failed to|no devices?|device offline|timed out|(i\/o|segmentation) (error|fault)|traceback)\b|\w(Exception|Error)\b|\berror: |^(err|at\+\w+)\b/i,
+    'ok',
   ],
   [
     'the script has no serial number',

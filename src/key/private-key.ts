@@ -182,11 +182,15 @@ async function copiesOf({ object, name }: PrivateKey, length: number): Promise<w
   }
 }
 
+/** One profile may be damaged. If so many do not decrypt, the key is wrong, or they are of another one. */
+export const LOCKED = 5
+
 /**
- * The failure of a key that decrypts nothing.
- * @param count how many profiles were tried
+ * The failure of a key that does not decrypt profiles.
+ * @param count how many
  */
 export function wrongKey({ name }: PrivateKey, count: number): Failure {
-  const what = count === 1 ? 'the profile' : `any of ${count} profiles`
-  return new Failure('key', `the key ${name} does not decrypt ${what}`, RIGHT_KEY)
+  const what = count === 1 ? 'the profile' : `${count} profiles`
+  const hint = `${RIGHT_KEY}; those of another key need a directory of their own: softsim move takes the lowest`
+  return new Failure('key', `the key ${name} does not decrypt ${what}`, hint)
 }

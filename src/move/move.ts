@@ -65,6 +65,7 @@ export async function moveProfiles(move: Move): Promise<void> {
 }
 
 const RESTORED = 'if it was restored, run softsim restore with all receipts for the source, too'
+const ORDER_GONE = 'softsim restore for the source, with all receipts, puts aside what is in transit'
 const NOTHING = 'check both directories; nothing was moved'
 const AGAIN = 'when both disks are there, with room, run the same command again: it finishes the move'
 
@@ -125,6 +126,9 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
     checkIdentity(target, id.slice(0, id.indexOf('.')))
     if (store.isOpen(target, id))
       throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
+    const known = store.knownIn(target)
+    if (heldBy(source, id).some(({ name }) => known.has(store.iccidOf(name) ?? '')))
+      throw new Failure('copy', `the order in ${target} is gone, and its profiles are there`, ORDER_GONE)
     await forget(source, id)
     store.removeNote(source, id)
     return 0

@@ -90,7 +90,7 @@ function undelivered(
   const hint =
     devices !== undefined
       ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
-      : `the same command takes other profiles; to print one of these, add --iccid and its ICCID, instead of -n`
+      : `the same command takes other profiles; to print one of these that no device has, add --iccid and its ICCID, instead of -n`
   const outcome = stop.aborted ? 'interrupted' : error instanceof Failure ? error.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt} may have a line for each`
   return new Failure(outcome, `${what}: ${which}: ${reasonOf(error)}`, hint + lost, error)

@@ -3,7 +3,7 @@
  * missing, decrypt and check it, decide it; and look again for what others were first to take.
  */
 import { Failure, ignoreIfSystem } from '../failure.ts'
-import type { Decrypt } from '../key/private-key.ts'
+import { type Decrypt, LOCKED } from '../key/private-key.ts'
 import { pause } from '../pause.ts'
 import * as store from '../store/directory.ts'
 import { type Encoder, encode, Skipped, type Taken, unusable } from './ready.ts'
@@ -30,9 +30,6 @@ export interface Order extends Omit<Encoder, 'decrypt'> {
 /** How often a call looks again for what others were first to take, or hold. */
 const ROUNDS = 20
 const PAUSE_MS = 50
-
-/** One profile may be damaged. If none of so many decrypts, the key is wrong. */
-const LOCKED = 5
 
 /** The serial number of a device; undefined if the profile is for none in particular. */
 type Device = string | undefined

@@ -49,7 +49,7 @@ export async function restore(restoration: Restoration): Promise<void> {
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
   messages.tell(0, `${several(used.length, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
-  const how = 'if you find one nowhere else, remove .aside from its name'
+  const how = 'if softsim status --iccid finds one in no other directory, remove .aside from its name'
   if (lines.aside.length > 0) messages.warn(`${several(lines.aside.length, 'profile')} aside: ${how}`)
   const lost = 'devices named with one keep it; what came by a move is lost: ask the service provider'
   if (lines.missing.length > 0) messages.warn(`${several(lines.missing.length, 'profile')} missing: ${lost}`)

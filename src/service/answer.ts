@@ -72,19 +72,19 @@ export const repeated = (what: string): CallFailure =>
   )
 
 /** In such headers caches say what they did. X-Cache-Lookup is none: Squid says HIT in it also for fresh answers. */
-const CACHE = /(?:^|-)cache(?:-status)?$/
+const CACHE = /^age$|(?:^|-)(?:cache(?:-status|-hits)?|varnish)$/
+/** As "age: 35", "x-cache: TCP_HIT", "x-cache-hits: 0, 1", and "x-varnish: 35 12", where 12 is the request that was stored. */
+const HIT =
+  /(?:[\s,;_]|refresh)(?:hit|stale|updating|revalidated)(?![\w.-]|=\?0)|hits: .*[1-9]|varnish: \d+ \d/i
 
 /** What says that an answer comes from a cache (RFC 9111 5.1, RFC 9211); undefined if nothing does. */
 function cacheSign(headers: Headers): string | undefined {
-  const age = String(headers['age'])
-  if (/[1-9]/.test(age)) return `Age: ${age.slice(0, SHOWN)}`
-  const name = Object.keys(headers).find((each) => {
-    if (!CACHE.test(each)) return false
-    // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
-    const words = String(headers[each]).replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, '')
-    return /(?:^|[\s,;_]|refresh)(?:hit|stale|updating|revalidated)(?![\w.-]|=\?0)/i.test(words)
-  })
-  return name && `${name}: ${String(headers[name]).slice(0, SHOWN)}`
+  const lines = Object.keys(headers).flatMap((each) => (CACHE.test(each) ? `${each}: ${headers[each]}` : []))
+  // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
+  const isHit = (line: string) =>
+    /^age: .*[1-9]/.test(line) ||
+    HIT.test(line.replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, ''))
+  return lines.find(isHit)?.slice(0, SHOWN)
 }
 
 /** Checks each entry on its own, so that a bad one does not lose the good ones. */

@@ -106,7 +106,7 @@ export function proxyRefusal(status: number, challenge: string, variable: string
   const isBasic = schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme))
   const by = isBasic ? 'wants a user name and a password' : `takes only a login by ${schemes.join(' or ')}`
   const hint = isBasic
-    ? `set them in ${variable}, in the form http://user:password@proxy.example:8080`
+    ? `give the right ones in ${variable}, in the form http://user:password@proxy.example:8080`
     : `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${variable}`
   return new CallFailure(`${proxy} ${by} (407)`, hint)
 }

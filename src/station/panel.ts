@@ -125,13 +125,13 @@ async function confirm(shift: Shift, question: string): Promise<boolean> {
 function isElsewhere({ directory, receipt, receipts, say }: Shift, device: string): boolean {
   const from = receipts.get(device)
   if (from === undefined) return false
-  const other = `softsim next -i ${directory} --device ${device} gives it another one`
+  const other = `softsim next -i ${directory} --device ${device}, with -k and --receipt ${receipt}, gives it another one`
   if (from !== resolve(directory)) {
     say(`Device ${device} has a profile from ${from}: program it from there. If that is gone, ${other}.`)
     return true
   }
   // A directory that is not there has forgotten nothing.
   identityIn(directory)
-  const hint = `if all profiles in it are new, ${other}; if not, stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i ${directory} --receipts ${receipt} OTHERS...`
+  const hint = `if all profiles in it are new, ${other}; if not, stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i ${directory} --receipts ${receipt}, and --receipts for each other one`
   throw new Failure('copy', `device ${device} has a profile that ${directory} does not know`, hint)
 }

@@ -1,6 +1,6 @@
 /** One call of `status`. It changes nothing. */
 import { Failure } from '../failure.ts'
-import { readKey, wrongKey } from '../key/private-key.ts'
+import { LOCKED, readKey, wrongKey } from '../key/private-key.ts'
 import { copyFailure, identityState } from '../store/directory.ts'
 import { type Progress, printable, several } from '../words.ts'
 import { checkProfiles, isWrongKey } from './check.ts'
@@ -29,7 +29,7 @@ const FIELDS = [
 /**
  * Prints what is in a directory, and changes nothing.
  * @throws {Failure} after printing: `copy`; `no-profiles` if none is unused, or nothing is known of a device or an ICCID;
- *   `key`, `unusable` or `disk` if none of the checked ones can be used. Before it, if the key or the directory can't be read
+ *   `key` if the key does not decrypt several; `unusable` or `disk` if none of the checked ones can be used. Before it, if the key or the directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { devices, iccids, list } = inquiry
@@ -63,8 +63,10 @@ async function showCounts({ directory, messages, progress, format, ...inquiry }:
     const hint = counts.coming > 0 ? 'the warnings say what brings some' : `${why}; softsim fetch gets some`
     throw new Failure('no-profiles', `no unused profile in ${directory}`, hint)
   }
-  if (key === undefined || checked === undefined || checked.usable > 0) return
-  if (isWrongKey(checked)) throw wrongKey(key, checked.locked)
+  if (key === undefined || checked === undefined) return
+  // A call of `next` that finds them first would end.
+  if (isWrongKey(checked) || checked.locked >= LOCKED) throw wrongKey(key, checked.locked)
+  if (checked.usable > 0) return
   const what = `none of ${several(checked.checked, 'checked profile')} in ${directory} can be used`
   throw new Failure(checked.unreadable > 0 ? 'disk' : 'unusable', what, 'the warnings say why, file by file')
 }

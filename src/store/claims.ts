@@ -247,6 +247,7 @@ export function perhapsNotPrinted(directory: string, { name, tag }: Held): strin
   const { device, station, claimed } = used
   const iccid = iccidOf(name)
   const whose = device === undefined ? '' : ` for device ${device}`
+  const only = device === undefined ? 'if no call is running and no device has it, ' : ''
   const again = device === undefined ? `--iccid ${iccid}` : `--device ${device}`
-  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: softsim next -i ${directory} ${again} prints it again`
+  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: ${only}softsim next -i ${directory} ${again} prints it again`
 }

@@ -37,9 +37,9 @@ export const folded = (device: string): string =>
 /** Whether two serial numbers differ in case, Unicode form or leading zeros only. */
 export const isTwin = (one: string, other: string): boolean => one !== other && folded(one) === folded(other)
 
-/** The place of a device, and the one that it has if a device of another spelling has the first. It may contain any characters. */
+/** The place of a device, and the one that it has if a device of another spelling has the first. No serial number has a NUL. */
 const placesOf = (directory: string, device: string): string[] =>
-  [folded(device), `=${device}`].map((text) => join(directory, DEVICES, hash('sha256', text)))
+  [folded(device), `\0${device}`].map((text) => join(directory, DEVICES, hash('sha256', text)))
 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 

@@ -17,9 +17,6 @@ const COARSE = 10_000_000n
 /** In nanoseconds: a Samba that stores no time of birth tells another one after a remount, by up to 60 ms in a trial. */
 const NEAR = 100_000_000
 
-/** How many used files are looked into, the last ones: on a share, all would take minutes. */
-const MOST_LOOKED_AT = 100
-
 interface Identity {
   readonly id: string
   /** Those of the directory before it was restored. */
@@ -47,11 +44,10 @@ const allIn = (directory: string): Identity[] =>
       return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied: isTold && !isNear }
     })
 
-/** The one that is itself counts, unless a backup that was unpacked over it has brought one that is not among those before. */
+/** A backup that was unpacked over a directory has brought one that is copied. */
 function ownIn(directory: string): Identity | undefined {
   const all = allIn(directory)
-  const own = all.find(({ isCopied }) => !isCopied)
-  return all.find(({ id, isCopied }) => isCopied && !own?.before.includes(id)) ?? own
+  return all.find(({ isCopied }) => isCopied) ?? all[0]
 }
 
 /**
@@ -132,20 +128,21 @@ export function identityState(directory: string, forDevices = true): 'own' | 'co
   if (own === undefined) return hasLost(directory, IDENTITY, 'claim') ? 'copy' : 'none'
   if (!own.isCopied) return forDevices && hasLost(directory, DEVICES, 'device') ? 'copy' : 'own'
   const { used, held, aside } = look(directory)
-  return used.length + held.length + aside.length > 0 ? 'copy' : 'unused-copy'
+  const devices = files.namesIn(join(directory, DEVICES))
+  return used.length + held.length + aside.length + devices.length > 0 ? 'copy' : 'unused-copy'
 }
 
 /**
  * Whether used files say that a hidden directory was there: a copy without hidden files has lost it. Another call may make
- * it meanwhile, but then it is there before the used file is. Other tools write neither of these.
+ * it meanwhile, but then it is there before the used file is. Other tools write neither of these. Only the first and the
+ * last files are looked into: on a share, all would take minutes.
  */
 function hasLost(directory: string, place: string, field: 'claim' | 'device'): boolean {
   if (files.exists(join(directory, place))) return false
-  const isSign = (name: string) => {
-    const used = readUsed(directory, usedName(name))
-    return typeof used !== 'string' && used[field] !== undefined
-  }
-  return look(directory).used.slice(-MOST_LOOKED_AT).some(isSign) && !files.namesIn(directory).includes(place)
+  const { used } = look(directory)
+  const signs = [...used.slice(0, 50), ...used.slice(-50)].map((name) => readUsed(directory, usedName(name)))
+  const isSign = signs.some((each) => typeof each !== 'string' && each[field] !== undefined)
+  return isSign && !files.namesIn(directory).includes(place)
 }
 
 export function copyFailure(directory: string): Failure {

@@ -122,7 +122,7 @@ const isOfReceipts = (beginning: string) => isBegun(beginning) || beginning.incl
 export function readReceipts(paths: readonly string[], warn = (_: string) => {}): Receipt[] {
   return paths.flatMap((path) => {
     try {
-      return filesAt(path).flatMap((file) => readFile(file, warn))
+      return filesAt(path, warn).flatMap((file) => readFile(file, warn))
     } catch (error) {
       const hint = 'name each file of receipts, or a directory with all of them'
       throw diskFailure(`can't read the receipts ${path}`, error, hint)
@@ -131,16 +131,22 @@ export function readReceipts(paths: readonly string[], warn = (_: string) => {})
 }
 
 /** In a directory and all below it, every file that begins as a receipt: archives give them other names. */
-function filesAt(path: string): string[] {
+function filesAt(path: string, warn: (text: string) => void): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
   const files = filesBelow(path).filter((each) => {
-    const printed = beginningOf(each).replace(/[^!-~\n]/g, '')
+    const beginning = beginningOf(each)
+    if (COMPRESSED.some((each) => beginning.startsWith(each)))
+      warn(`${each} is compressed: if it has receipts in it, unpack it first`)
+    const printed = beginning.replace(/[^!-~\n]/g, '')
     return isOfReceipts(printed) || SORTED.test(printed)
   })
   if (files.length > 0) return files.sort()
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
+
+/** How gzip, zip, bzip2, xz and zstd begin, read as UTF-8: programs that rotate logs leave such files. */
+const COMPRESSED = ['\x1f\ufffd', 'PK\x03\x04', 'BZh', '\ufffd7zXZ', '(\ufffd/\ufffd']
 
 /** A receipt whose names have another order. */
 const SORTED = /^\{(?=.*"iccid":")(?=.*"directory":")/m

@@ -41,7 +41,7 @@ describe('a cache between us and the service gives two devices one identity', ()
     const { code, stderr } = await run({ count: 3, directory: other })
     expect([code, unusedIn(directory).length, unusedIn(other)]).toEqual([7, 3, []])
     expect(errorIn(stderr)).toBe(
-      'the answer is from a cache (Age: 35): other devices may have its profiles, and none of them is stored',
+      'the answer is from a cache (age: 35): other devices may have its profiles, and none of them is stored',
     )
     expect(hintIn(stderr)).toMatch(/^ask the operator of the proxy or gateway in between/)
   })
@@ -50,7 +50,7 @@ describe('a cache between us and the service gives two devices one identity', ()
     const { run, directory } = await serviceThat({ faults: [{ kind: 'torn', headers: { age: '35' } }] })
     const { code, stderr } = await run({ count: 9 })
     expect([code, unusedIn(directory)]).toEqual([7, []])
-    expect(errorIn(stderr)).toMatch(/^the answer is from a cache \(Age: 35\)/)
+    expect(errorIn(stderr)).toMatch(/^the answer is from a cache \(age: 35\)/)
   })
 
   test.each([

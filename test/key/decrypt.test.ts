@@ -49,6 +49,6 @@ test('the failure of a wrong key names its file and how many profiles were tried
   expect(wrongKey(key, 1).message).toBe('the key softsim.pem does not decrypt the profile')
   expect(wrongKey(key, 5)).toMatchObject({
     outcome: 'key',
-    message: 'the key softsim.pem does not decrypt any of 5 profiles',
+    message: 'the key softsim.pem does not decrypt 5 profiles',
   })
 })

@@ -211,6 +211,19 @@ describe('an interrupted move', () => {
     expect(outgoingIn(source)).toEqual([])
   })
 
+  test('of which somebody has deleted the order gives back nothing that has come', async () => {
+    await kill()
+    const [{ id } = { id: '' }] = ordersIn(target)
+    put(target, 1)
+    rmSync(join(target, '.incoming', id), { recursive: true })
+    for (const isBack of [false, true])
+      await expect(move({ isBack })).rejects.toMatchObject({
+        outcome: 'copy',
+        hint: expect.stringContaining('restore'),
+      })
+    expect(names(source).filter((name) => !name.startsWith('.'))).toEqual([X(3), X(4)])
+  })
+
   test('that is finished and forgotten gives back what came too late', async () => {
     mkdirSync(join(target, '.incoming'), { recursive: true })
     renameSync(join(source, X(1)), join(source, `.${X(1)}~${identityOf(target)}.${TAG}+${TAG}`))

@@ -258,6 +258,40 @@ describe('the profile of a device', () => {
     })
   })
 
+  test('is one also if another call voids the claim of one of them', async () => {
+    await next({ devices: ['A'] })
+    said = []
+    let rounds = 0
+    const hold = () => {
+      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(2)}~`)) ?? ''
+      if (++rounds === 1) mkdirSync(join(directory, `.!${held.split('~')[1]}`))
+    }
+    expect(await next({ devices: ['A', 'B', 'C'], hold })).toEqual(numbers(1, 4, 3))
+    expect([recordOf(directory, 'B')?.iccid, recordOf(directory, 'C')?.iccid]).toEqual(numbers(4, 3))
+    expect(said).toHaveLength(1)
+    expect(unusedIn(directory)).toEqual([X(2)])
+  })
+
+  test.each([
+    ['D', 'D', numbers(1)],
+    ['SN-1', 'sn-01', 'may be the same device'],
+  ])('is that of a call that was first: %s, %s', async (first, second, result) => {
+    await next({ devices: [first] })
+    const [name = ''] = readdirSync(join(directory, '.devices'))
+    const [place, away] = [join(directory, '.devices', name), `${directory}-record`]
+    renameSync(place, away)
+    const hold = () => renameSync(away, place)
+    const outcome = next({ devices: [second], hold }).catch((error) => error.message)
+    expect(await outcome).toEqual(typeof result === 'string' ? expect.stringContaining(result) : result)
+    expect(unusedIn(directory)).toHaveLength(3)
+  })
+
+  test('is recorded also if others are skipped before it is found', async () => {
+    addProfile(directory, plainProfile(1), { imsi: 'x' })
+    expect(await next({ devices: ['D'] })).toEqual(numbers(2))
+    expect(recordOf(directory, 'D')?.iccid).toBe(iccid(2))
+  })
+
   test('that is recorded and unused is claimed for that device', async () => {
     await next({ devices: ['D'] })
     addProfile(directory, plainProfile(1))
@@ -278,6 +312,23 @@ describe('the profile of a device', () => {
     await expect(next({ devices: ['D'] })).rejects.toMatchObject({
       message: expect.stringMatching(/somebody has it/),
     })
+  })
+
+  test('is named if another call has decided the claim of one that fails', async () => {
+    const hold = () => {
+      const draft = readdirSync(directory).find((name) => name.startsWith('.~')) ?? ''
+      renameSync(join(directory, draft), join(directory, draft.replace('~', '!')))
+      throw new Error('no more')
+    }
+    await expect(next({ devices: ['D'], hold })).rejects.toThrow(`claimed but not printed: ${iccid(1)} `)
+    expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
+  })
+
+  test('leaves nothing of the call that was killed before its print', async () => {
+    await expect(next({ devices: ['D'] }, () => Promise.reject(new Error('killed')))).rejects.toThrow()
+    expect(readdirSync(directory).filter((name) => name.startsWith(`.${X(1)}~`))).toHaveLength(1)
+    expect(await next({ devices: ['D'] })).toEqual(numbers(1))
+    expect(readdirSync(directory).filter((name) => name.startsWith(`.${X(1)}~`))).toHaveLength(0)
   })
 
   test('is not lost when its claim is killed before the decision', async () => {

@@ -115,7 +115,7 @@ describe('what receipts name', () => {
       'used: SN-3 has 3: station line-2, r.jsonl:6',
       'aside: 4 left for stick: station line-1, r.jsonl:5',
       '3 profiles marked used, as the receipts of line-1, line-2 say',
-      '1 profile aside: if you find one nowhere else, remove .aside from its name',
+      '1 profile aside: if softsim status --iccid finds one in no other directory, remove .aside from its name',
       'profiles is restored: it can be used again',
     ])
     expect(shown(directory)).toEqual(['4.aside', '5', '6', '__1', '__2', '__3', '__7'])
@@ -161,7 +161,7 @@ describe('what receipts name', () => {
       'aside: 3 left for stick: station line-1, r.jsonl:3',
       'aside: 5 was leaving for an unknown directory',
       '3 profiles would be marked used, as the receipts of line-1 say',
-      '2 profiles aside: if you find one nowhere else, remove .aside from its name',
+      '2 profiles aside: if softsim status --iccid finds one in no other directory, remove .aside from its name',
       'nothing was changed',
     ])
     expect([...everything(directory), ...identity(directory)]).toEqual(before)

@@ -141,7 +141,7 @@ const START: Case[] = [
   {
     name: 'a key of other profiles: one error, and nothing is claimed',
     ...{ options: ['-k', 'other.pem'], typed: ['SN-1'], code: 4, given: '', never: ['is skipped'] },
-    says: ['not programmed: SN-1', 'the key other.pem does not decrypt any of 5'],
+    says: ['not programmed: SN-1', 'the key other.pem does not decrypt 5'],
   },
   {
     name: 'a passphrase that is wrong is asked for again; it is not shown, and the program does not get it',
@@ -416,7 +416,7 @@ const SHIFT: Case[] = [
       says: [
         ...ok('SN-2'),
         'softsim: error: device SN-1 has a profile that profiles does not know',
-        'if all profiles in it are new, softsim next -i profiles --device SN-1 gives it another one; if not, stop',
+        'if all profiles in it are new, softsim next -i profiles --device SN-1, with -k and --receipt receipt.jsonl, gives it another one; if not, stop',
         'with the receipts of ALL stations and moves: softsim restore -i profiles',
       ],
     },

@@ -5,7 +5,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
 import { addResult, identityOf, makeRecords } from '../../src/store/directory.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { iccid, plainProfile } from '../support/profiles.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
 const TAG = '0123456789abcdef0123'
 const HELD = 'a123456789abcdef0123'
@@ -244,6 +244,18 @@ describe('a check with the key', () => {
     ])
     expect(lines).toEqual(['0 of 3 profiles checked'])
     expect(outcome).toBeUndefined()
+  })
+
+  test('fails if several are of another key, as next would if they were the first', async () => {
+    const directory = directoryOf(someProfiles(8))
+    const { publicKey } = inject('otherKeys')
+    const replace = (n: number) =>
+      writeFileSync(join(directory, X(n)), storedFile(plainProfile(n), publicKey))
+    for (const n of [1, 2, 3, 4]) replace(n)
+    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: undefined })
+    replace(5)
+    const { rows, outcome } = await statusOf(directory, KEY)
+    expect([outcome, rows()]).toMatchObject(['key', [{ usable: 3, locked: 5 }]])
   })
 
   test('fails if the key opens none, or none can be used', async () => {

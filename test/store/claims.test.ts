@@ -157,6 +157,42 @@ describe('a claim', () => {
     }
   })
 
+  test('is used where two renames can succeed, and nobody else was there', async () => {
+    const directory = lot(2)
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'darwin' })
+    try {
+      const both = [hold(directory, 1), hold(directory, 2)]
+      const used: typeof both = []
+      await commit(directory, both, used)
+      expect(used).toEqual(both)
+      expect(names(directory).filter((name) => name.startsWith('__'))).toEqual([`__${X(1)}`, `__${X(2)}`])
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
+  test('is used if the disk has carried out its decision, and reported an error', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    renameSync(claim.places.draft, claim.places.decision)
+    const used: (typeof claim)[] = []
+    await commit(directory, [claim], used)
+    expect(used).toEqual([claim])
+    expect(fieldsIn(directory, `__${X(1)}`).claim).toBe(claim.tag)
+  })
+
+  test('that the disk refuses to decide is an error, and uses nothing', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    const places = { ...claim.places, decision: join(claim.places.draft, 'none') }
+    const used: (typeof claim)[] = []
+    await expect(commit(directory, [{ ...claim, places }], used)).rejects.toThrow('ENOTDIR')
+    expect(used).toEqual([])
+    expect(await giveBack(directory, claim)).toBe(false)
+    expect(names(directory)).toEqual([X(1)])
+  })
+
   test('that was decided can not be voided: it is finished', async () => {
     const directory = lot(1)
     const claim = hold(directory, 1)
@@ -202,6 +238,21 @@ describe('a claim for a device', () => {
     expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
   })
 
+  test('takes what is unused and says that the device has it', () => {
+    const directory = lot(0)
+    put(directory, 1, X(1), { device: 'D' })
+    expect(begin(directory, X(1), { ...BY, device: 'D' })).toMatchObject({ device: 'D', iccid: iccid(1) })
+  })
+
+  test('that was decided is given back, and not used, if the device has another profile', async () => {
+    const directory = lot(2)
+    const claim = hold(directory, 2, 'D')
+    renameSync(claim.places.draft, claim.places.decision)
+    await makeRecords(directory, [{ device: 'D', iccid: iccid(1) }])
+    expect(await giveBack(directory, claim)).toBe(false)
+    expect(names(directory)).toEqual([X(1), X(2)])
+  })
+
   test('that was killed when it was decided is finished with its record', async () => {
     const directory = lot(1)
     const claim = hold(directory, 1, 'D')
@@ -243,6 +294,7 @@ describe('settle', () => {
     await settle(directory, { warn })
     await settle(directory, { warn })
     expect(said).toEqual([[expect.stringContaining(`--iccid ${iccid(1)} prints it again`), 1]])
+    expect(said[0]?.[0]).toContain(`${iccid(1)} was claimed by station A`)
   })
 
   test('leaves what this call has used, and no other claim of the same profile', async () => {

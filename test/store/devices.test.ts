@@ -30,6 +30,15 @@ test('a device has one record, and the first one stays', async () => {
   expect(readdirSync(join(directory, '.devices')).every((name) => !name.startsWith('~'))).toBe(true)
 })
 
+test('three serial numbers of which two begin alike all have a record', async () => {
+  const directory = lot(0)
+  for (const [at, device] of ['=W1', 'W1', 'w1'].entries()) {
+    const own = { ...record(device, at + 1), isNew: true }
+    expect(await makeRecords(directory, [own])).toEqual([own])
+  }
+  expect(records(directory)).toHaveLength(3)
+})
+
 test.each([
   ['SN-0001', 'sn-0001'],
   ['00042', '42'],

@@ -22,7 +22,8 @@ function directoryWith(files: Record<string, string> = {}): string {
   const directory = join(temporaryDirectory(), 'profiles')
   mkdirSync(directory)
   for (const [name, text] of Object.entries({ [`${iccid(9)}.json`]: stored(9), ...files }))
-    writeFileSync(join(directory, name), text)
+    if (name === '.devices') mkdirSync(join(directory, name, 'x'), { recursive: true })
+    else writeFileSync(join(directory, name), text)
   return directory
 }
 
@@ -62,7 +63,7 @@ describe('an identity', () => {
     expect(readdirSync(join(`${directory}-2`, '.claims'))).toEqual([])
   })
 
-  test('that was renewed knows the ones before, and an interrupted renewal leaves one that counts', () => {
+  test('that was renewed knows the ones before; an interrupted renewal leaves a copy', () => {
     const directory = directoryWith()
     const ids = [identityOf(directory)]
     writeFileSync(join(directory, '.identity', '~draft'), '')
@@ -75,7 +76,11 @@ describe('an identity', () => {
     // The call was killed before it removed the old one.
     const place = join(directory, '.identity')
     writeFileSync(join(place, ids[1] ?? ''), JSON.stringify({ birth: '1', before: [] }))
-    expect([identityIn(directory), identityState(directory)]).toEqual([ids[0], 'own'])
+    writeFileSync(join(directory, `__${iccid(1)}.json`), stored(1))
+    expect(identityState(directory)).toBe(tellsBirth ? 'copy' : 'own')
+    renewIdentity(directory)
+    expect([readdirSync(place).length, identityState(directory)]).toEqual([1, 'own'])
+    expect(identitiesOf(directory)).toEqual(expect.arrayContaining(ids))
   })
 
   test('of a directory without one is made by its renewal', () => {
@@ -114,6 +119,7 @@ describe.runIf(tellsBirth)('a copy', () => {
     ['used', USED],
     ['held by a call', { [`.${iccid(1)}.json~${'a'.repeat(20)}`]: stored(1) }],
     ['put aside', { [`${iccid(1)}.json.aside`]: stored(1) }],
+    ['known to be of a device', { '.devices': 'a directory' }],
   ])('of a directory in which something is %s is refused, and stays as it is', (_, files) => {
     const directory = directoryWith(files)
     identityOf(directory)
@@ -166,6 +172,9 @@ test.skipIf(!tellsBirth)(
     expect(() => entered(directory)).toThrow(refused)
     renewIdentity(directory)
     expect(entered(directory)).toEqual([])
+    // The same backup once more.
+    cpSync(backup, directory, { recursive: true, preserveTimestamps: true })
+    expect(() => entered(directory)).toThrow(refused)
   },
 )
 
@@ -175,10 +184,13 @@ test('a copy without hidden files is one if it was used', () => {
   expect(() => entered(directory)).toThrow(/is a copy, or came back from a backup/)
 })
 
-test('a copy without hidden files is one also if other tools used many profiles before', () => {
-  const used = Array.from({ length: 100 }, (_, n) => [`__${iccid(n + 1)}.json`, stored(n + 1)])
-  const last = stored(200, { claim: 'x' })
-  const directory = directoryWith({ ...Object.fromEntries(used), [`__${iccid(200)}.json`]: last })
+test.each([
+  ['before', 200],
+  ['after it', 1],
+])('a copy without hidden files is one also if other tools used many profiles %s', (_, own) => {
+  const used = Array.from({ length: 150 }, (_, n) => [`__${iccid(n + 2)}.json`, stored(n + 2)])
+  const text = stored(own, { claim: 'x' })
+  const directory = directoryWith({ ...Object.fromEntries(used), [`__${iccid(own)}.json`]: text })
   expect(identityState(directory)).toBe('copy')
 })
 

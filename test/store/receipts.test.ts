@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { openReceipt, type Receipt, readReceipts } from '../../src/store/receipts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -57,9 +58,12 @@ describe('what is appended', () => {
       writeFileSync(join(path, '..', name, 'a.jsonl'), line(7))
     }
     if (hasPosix) symlinkSync('nowhere', join(path, '..', 'b.jsonl'))
-    expect(readReceipts([join(path, '..')]).map(({ iccid }) => iccid)).toEqual(
+    writeFileSync(join(path, '..', 'line-2.jsonl.gz'), gzipSync(line(7)))
+    const said: string[] = []
+    expect(readReceipts([join(path, '..')], (text) => said.push(text)).map(({ iccid }) => iccid)).toEqual(
       [receipt(6), ...all].map((each) => each.iccid),
     )
+    expect(said).toEqual([expect.stringMatching(/line-2\.jsonl\.gz is compressed: .* unpack it/)])
   })
 
   test('begins with the time, and has the full path of the directory', () => {

@@ -32,7 +32,7 @@ function readReceipts(paths: readonly string[]): object[] {
 
 /** By their paths below `src`. */
 export const OWN: Record<string, Record<string, unknown>> = {
-  'key/private-key.ts': { readKey: () => ({}), decryptor, wrongKey: () => new Error('wrong key') },
+  'key/private-key.ts': { readKey: () => ({}), decryptor, LOCKED: 5, wrongKey: () => new Error('wrong key') },
   'store/receipts.ts': { openReceipt, readReceipts },
 }
 
