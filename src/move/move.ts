@@ -126,8 +126,10 @@ async function finish(move: Move, id: string, receipt: store.ReceiptFile | undef
     checkIdentity(target, id.slice(0, id.indexOf('.')))
     if (store.isOpen(target, id))
       throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
-    const known = store.knownIn(target)
-    if (heldBy(source, id).some(({ name }) => known.has(store.iccidOf(name) ?? '')))
+    const { unused, used } = store.look(target)
+    const known = new Set([...unused, ...used])
+    // What is held there is on its way back, or on: this call is late.
+    if (heldBy(source, id).some(({ name }) => known.has(name)))
       throw new Failure('copy', `the order in ${target} is gone, and its profiles are there`, ORDER_GONE)
     await forget(source, id)
     store.removeNote(source, id)
