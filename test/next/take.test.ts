@@ -410,7 +410,7 @@ describe('what can not be printed', () => {
       message: expect.stringMatching(
         /may have been printed: 2 profiles, listed above: the reader closed the pipe/,
       ),
-      hint: expect.stringContaining('--iccid and its ICCID'),
+      hint: expect.stringMatching(/--iccid and its ICCID, instead of -n$/),
     })
     expect(said).toEqual([
       `claimed and may have been printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
@@ -436,8 +436,11 @@ describe('what can not be printed', () => {
 
   test('leaves the mark that status and the next call read', async () => {
     const failing = () => Promise.reject(new Error('x'))
-    await expect(next({ devices: ['D'] }, failing)).rejects.toMatchObject({
-      hint: expect.stringMatching(/run the same command again:/),
+    const receipt = `${directory}-receipt`
+    await expect(next({ devices: ['D'], receipt }, failing)).rejects.toMatchObject({
+      hint: expect.stringMatching(
+        /run the same command again: each device gets the same profile; the receipt /,
+      ),
     })
     await expect(next({ devices: ['E'], isNew: true }, failing)).rejects.toMatchObject({
       hint: expect.stringMatching(/run the same command again without --new:/),
