@@ -91,6 +91,15 @@ describe('a move', () => {
     expect(id).toMatch(new RegExp(`^${identityOf(target)}\\.`))
   })
 
+  test('of a number says how many it could not move', async () => {
+    put(source, 2, X(2), { device: 'D' })
+    expect(await move({ count: 3 })).toEqual([
+      `${X(2)} is not moved: a device has it`,
+      "1 of 3 were taken by others or can't be used, and were not moved",
+      `2 profiles moved to ${target}`,
+    ])
+  })
+
   test('takes all or none of what is asked for, and leaves what can not be used', async () => {
     await expect(move({ count: 5 })).rejects.toMatchObject({ outcome: 'no-profiles' })
     await expect(move({ source: lot(0) })).rejects.toThrow('no unused profile to move')
@@ -242,6 +251,7 @@ describe('an interrupted move', () => {
     await kill(true)
     renameSync(target, `${target}.gone`)
     await expect(move({ isLost: true, target: '/elsewhere' })).rejects.toMatchObject({
+      message: `no profile of ${source} is in transit to /elsewhere`,
       hint: expect.stringContaining(target),
     })
     expect((await move({ isLost: true })).join()).toContain('must never be used')

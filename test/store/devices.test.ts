@@ -82,6 +82,12 @@ test('the last result stays the last one if the clock of a station is behind, an
   for (const name of ['@eaDir', '~dead']) mkdirSync(join(directory, '.devices', name))
   writeFileSync(join(directory, '.devices', '~dead', iccid(2)), '{"device":"E"}')
   for (const name of ['.DS_Store', 'r1-x']) writeFileSync(join(directory, '.devices', hash, name), 'x')
+  const odd = [{ result: 'yes' }, { station: 1 }, { time: 1 }]
+  for (const [at, more] of odd.entries())
+    writeFileSync(
+      join(directory, '.devices', hash, `r${at + 2}-x`),
+      JSON.stringify({ ...result('2026-11-26T10:00:00.000Z', 'pass'), ...more }),
+    )
   expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['pass', 'fail'])
   // What a receipt brings back has its own place.
   addResult(
