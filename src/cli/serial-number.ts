@@ -42,7 +42,7 @@ const REFUSED: readonly (readonly [what: string, hint: string, form: RegExp, wor
     'a message of a program',
     'check where the script gets the serial number from; nothing was claimed',
     // Of shells, adb, debuggers and modems, which also repeat what they are sent.
-    /\b(no such file|not found|not recognized|(permission|access) denied|bad gateway|cannot find|could not|failed to|no devices?|device offline|timed out|(i\/o|segmentation) (error|fault)|traceback)\b|\w(Exception|Error)\b|\berror: |^(err|at\+\w+)\b/i,
+    /\b(no such file|not found|not recognized|(permission|access) denied|bad gateway|cannot find|could not|failed to|no devices?|device offline|timed out|(i\/o|segmentation) (error|fault)|traceback)\b|\w(Exception|Error)\b|\berror: |^(err[ :]|at\+\w)/i,
     'ok',
   ],
   [

@@ -90,6 +90,7 @@ test.each([
     'ERR0R5',
     'NOREAD-7',
     'ERROR 42',
+    'ERR-0042',
     'SN-1',
     'sn1',
     'device-1',
