@@ -33,12 +33,13 @@ export function commandsFor(name?: string): Promise<CommandClass[]> {
 
 /**
  * @param argv without the program name
+ * @param umask the user's, for the programs that are started
  * @returns the exit code
  */
-export async function run(argv: readonly string[]): Promise<number> {
+export async function run(argv: readonly string[], umask: number): Promise<number> {
   report.hide(process.env['SOFTSIM_API_KEY'])
   try {
-    await execute(argv)
+    await execute(argv, umask)
     return exitCode('done')
   } catch (error) {
     return crash(error)
@@ -63,8 +64,8 @@ export function crash(error: unknown): number {
 /** A variable with more letters, or a blank that cmd has left, would be passed over, such as that of the receipts. */
 const MISSPELLED = /^SOFTSIM_(API_KEY|DEVICE_FORMAT|DIR|KEY_FILE|KEY_PASSPHRASE|RECEIPT|STATION|URL)./i
 
-async function execute(argv: readonly string[]): Promise<void> {
-  const context = { report, version, commands: await commandsFor(argv[0]), env: process.env }
+async function execute(argv: readonly string[], umask: number): Promise<void> {
+  const context = { report, version, commands: await commandsFor(argv[0]), env: process.env, umask }
   const command = parse(argv, context)
   if (command instanceof BaseCommand && !command.version) {
     report.level = command.verbosity

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, reasonOf } from '../failure.ts'
-import { withUsersUmask } from '../umask.ts'
 import type { Answer, Limits, Verdict } from './verdict.ts'
 
 const isWindows = process.platform === 'win32'
@@ -13,7 +12,12 @@ const [GRACE_MS, LAST_WORDS_MS] = [5000, 500]
 const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
 
 /** The program reads what is sent, and has the variables in its environment. */
-type Call = Limits & { program: string; sent: string; variables: Readonly<Record<string, string>> }
+type Call = Limits & {
+  program: string
+  umask: number
+  sent: string
+  variables: Readonly<Record<string, string>>
+}
 
 /** Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must. */
 export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
@@ -21,7 +25,8 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   // A group of its own, so that whatever it has started ends with it. On Windows, only a shell runs .cmd files.
   const options = { shell: isWindows, detached: !isWindows, windowsHide: true }
   const env = { ...process.env, ...call.variables, ...SECRETS }
-  const child = withUsersUmask(() => spawn(isWindows ? `"${program}"` : program, { ...options, env }))
+  const start = () => spawn(isWindows ? `"${program}"` : program, { ...options, env })
+  const child = withUmask(call.umask, start)
   const add = (text: string, stream: number) => {
     for (const line of answer.add(text, stream)) {
       call.hear(line)
@@ -52,6 +57,16 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   if (why !== '') return fail(answer.last === '' ? why : `${why}: ${answer.last}`)
   if (answer.verdict !== undefined) return answer.verdict
   return answer.isNamed ? { isPassed: true, note: answer.last } : fail('the program does not name the ICCID')
+}
+
+/** Its files get the rights that its user has asked for. */
+function withUmask<T>(umask: number, start: () => T): T {
+  const own = process.umask(umask)
+  try {
+    return start()
+  } finally {
+    process.umask(own)
+  }
 }
 
 /** @returns whether it has ended, with all that it has started */

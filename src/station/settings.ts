@@ -23,6 +23,8 @@ export interface Settings {
   readonly timeoutMs: number
   readonly lowStock: number
   readonly passphrase: string | undefined
+  /** The user's, for the program. */
+  readonly umask: number
   readonly messages: Messages
   readonly show: (text: string) => void
   /** Returns the serial number that a text is. @throws {UsageError} */

@@ -166,7 +166,7 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const limits = { timeoutMs, stop, hear }
   const { isPassed, note, isStuck } = await (port
     ? talk(port, sent, answer, limits)
-    : runProgram({ program, sent, variables, ...limits }, answer)
+    : runProgram({ program, umask: shift.umask, sent, variables, ...limits }, answer)
   ).catch((error): Verdict => ({ isPassed: false, note: reasonOf(error) }))
   if (stop.aborted && !isPassed) return
   record(shift, device, iccid, { isPassed, note })

@@ -29,7 +29,8 @@ const FIELDS = [
 /**
  * Prints what is in a directory, and changes nothing.
  * @throws {Failure} after printing: `copy`; `no-profiles` if none is unused, or nothing is known of a device or an ICCID;
- *   `key` if the key does not decrypt several; `unusable` or `disk` if none of the checked ones can be used. Before it, if the key or the directory can't be read
+ *   `key` if the key does not decrypt several; `unusable` or `disk` if none of the checked ones can be used. Before it, if
+ *   the key or the directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { devices, iccids, list } = inquiry

@@ -8,6 +8,7 @@ import type { Report } from '../report.ts'
 
 export interface Context {
   readonly env: NodeJS.ProcessEnv
+  readonly umask?: number
   readonly report: Report
   readonly version: string
   readonly commands: readonly CommandClass[]
