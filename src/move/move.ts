@@ -104,7 +104,7 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   await store.putOrder(move.target, { id, source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)
-    throw new Failure('no-profiles', 'no profile was moved: others took them', 'run the same command again')
+    throw new Failure('no-profiles', 'no profile was moved: taken or unusable', 'see softsim status')
   if (moved < chosen.length && count < Number.POSITIVE_INFINITY)
     messages.warn(
       `${chosen.length - moved} of ${count} were taken by others or can't be used, and were not moved`,

@@ -133,7 +133,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
 
   // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
   const said = [...receipts.filter(({ to }) => to === undefined), ...saidByFiles(directory, used)]
-  said.sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
+  said.sort(byTime)
   // A record does not say when: it comes last.
   said.push(...records.map((own) => ({ ...own, time: '', station: '', directory: path, source: directory })))
   const handedOut = Map.groupBy(said, ({ iccid }) => iccid)
@@ -165,7 +165,7 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
 
   // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
-  const moves = receipts.filter(({ to }) => to !== undefined)
+  const moves = receipts.filter(({ to }) => to !== undefined).sort(byTime)
   const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const targets = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
   const leaving = new Map(aside.map((name): [string, string | undefined] => [name, undefined]))
@@ -179,14 +179,17 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
     else continue
     plan.aside.push(name)
   }
-  // What came here since the backup, and was not handed out and did not leave, died with the disk.
-  for (const each of moves)
-    if (each.to === path && ![taken, here, handedOut, left].some((known) => known.has(each.iccid)))
+  // What came here since the backup, was not handed out, and went nowhere else after that, died with the disk.
+  for (const each of new Map(moves.map((last) => [last.iccid, last])).values())
+    if (each.to === path && ![taken, here, handedOut].some((known) => known.has(each.iccid)))
       lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
   // What is beside a used file goes: a move holds it, or a restore was killed.
   plan.aside.push(...names.filter((name) => taken.has(store.iccidOf(name))))
   return plan
 }
+
+const byTime = (one: store.Receipt, other: store.Receipt) =>
+  one.time < other.time ? -1 : Number(one.time > other.time)
 
 /** What used files say of themselves. */
 function saidByFiles(directory: string, used: readonly string[]): store.Receipt[] {

@@ -134,19 +134,17 @@ export function readReceipts(paths: readonly string[], warn = (_: string) => {})
 function filesAt(path: string, warn: (text: string) => void): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
-  const files = filesBelow(path).filter((each) => {
-    const beginning = beginningOf(each)
-    if (COMPRESSED.some((each) => beginning.startsWith(each)))
-      warn(`${each} is compressed: if it has receipts in it, unpack it first`)
-    const printed = beginning.replace(/[^!-~\n]/g, '')
-    return isOfReceipts(printed) || SORTED.test(printed)
+  const { files = [], others = [] } = Object.groupBy(filesBelow(path).sort(), (each) => {
+    const printed = beginningOf(each).replace(/[^!-~\n]/g, '')
+    return isOfReceipts(printed) || SORTED.test(printed) ? 'files' : 'others'
   })
-  if (files.length > 0) return files.sort()
+  // What is packed, or comes from a spreadsheet, can't be known. In a backup there are profiles, and hidden files.
+  const odd = others.filter((each) => !/[/\\]\./.test(each.slice(path.length)) && !iccidOf(basename(each)))
+  for (const each of odd.slice(0, 20))
+    warn(`${each} has no receipts: if it is packed, or was saved by another program, name the original`)
+  if (files.length > 0) return files
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
-
-/** How gzip, zip, bzip2, xz and zstd begin, read as UTF-8: programs that rotate logs leave such files. */
-const COMPRESSED = ['\x1f\ufffd', 'PK\x03\x04', 'BZh', '\ufffd7zXZ', '(\ufffd/\ufffd']
 
 /** A receipt whose names have another order. */
 const SORTED = /^\{(?=.*"iccid":")(?=.*"directory":")/m

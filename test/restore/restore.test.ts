@@ -328,6 +328,19 @@ describe('a backup from the middle of something', () => {
     )
   })
 
+  test('lacks what left and came back since: that is missing, in whatever order the files are read', async () => {
+    const directory = directoryOf([1])
+    const came = (n: number) => receipt(n, null, { directory: '/there', to: directory, move: 'a.b' })
+    const files = [
+      fileOf(left(2, directory), left(3, directory)),
+      fileOf(came(2), came(3)),
+      fileOf(left(3, directory)),
+    ]
+    const missing = ['missing: 2 came from /there: station line-1, r.jsonl:1']
+    for (const each of [files, files.toReversed()])
+      expect((await restored(directory, each)).filter((line) => line.startsWith('missing'))).toEqual(missing)
+  })
+
   test('without any receipt: nothing else becomes used', async () => {
     const directory = directoryOf([1, 2])
     expect(await restored(directory, [])).toEqual([

@@ -44,6 +44,7 @@ test.each([
   ['00042', '42'],
   ['Gera\u0308t', 'Ger\u00e4t'],
   ['SN-0042-007', 'sn-42-7'],
+  ['SN007', 'SN7'],
   ['\uff33N-1', 'SN-1'],
 ])('%s and %s are found to be twins, and both can have a record', async (one, other) => {
   const directory = lot(0)

@@ -59,11 +59,25 @@ describe('what is appended', () => {
     }
     if (hasPosix) symlinkSync('nowhere', join(path, '..', 'b.jsonl'))
     writeFileSync(join(path, '..', 'line-2.jsonl.gz'), gzipSync(line(7)))
+    // What a spreadsheet makes of receipts.
+    writeFileSync(join(path, '..', 'line-3.csv'), `"${line(7).replaceAll('"', '""')}"`)
+    // A backup beside the receipts says nothing.
+    mkdirSync(join(path, '..', 'profiles', '.devices'), { recursive: true })
+    for (const name of ['.devices/a', `__${iccid(7)}.json`])
+      writeFileSync(join(path, '..', 'profiles', name), '{}')
     const said: string[] = []
     expect(readReceipts([join(path, '..')], (text) => said.push(text)).map(({ iccid }) => iccid)).toEqual(
       [receipt(6), ...all].map((each) => each.iccid),
     )
-    expect(said).toEqual([expect.stringMatching(/line-2\.jsonl\.gz is compressed: .* unpack it/)])
+    expect(said.map((text) => /([^/\\]+) has no receipts/.exec(text)?.[1])).toEqual([
+      'line-2.jsonl.gz',
+      'line-3.csv',
+      'notes.txt',
+      'package.json',
+    ])
+    for (let n = 0; n < 30; n++) writeFileSync(join(path, '..', `photo-${n}`), 'x')
+    expect(readReceipts([join(path, '..')], (text) => said.push(text))).toHaveLength(all.length + 1)
+    expect(said).toHaveLength(4 + 20)
   })
 
   test('begins with the time, and has the full path of the directory', () => {
