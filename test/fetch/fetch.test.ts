@@ -92,6 +92,22 @@ test('an answer that repeats a profile and breaks off is found at once', async (
   expect(stderr).toContain(`received and not stored: ${iccid(2)}; ask`)
 })
 
+test('a filler makes no other profile, and a repetition is said though others bring enough', async () => {
+  const digits = iccid(1).slice(0, 19)
+  const own = await serviceThat({
+    faults: ['', 'F'].map((filler) => ({ kind: 'replace', profiles: [{ ...GOOD, iccid: digits + filler }] })),
+  })
+  expect((await own.run()).code).toBe(0)
+  expect((await own.run()).code).toBe(7)
+  const many = Array.from({ length: 5000 }, (_, n) => ({ ...GOOD, iccid: iccid(9000 + n) }))
+  const { run, directory } = await serviceThat({
+    faults: [{ kind: 'none' }, { kind: 'replace', profiles: many }, { kind: 'repeat', times: 9 }],
+  })
+  const { code, stderr } = await run({ count: 3000 })
+  expect(unusedIn(directory).length).toBeGreaterThan(3000)
+  expect([code, errorIn(stderr)]).toEqual([7, expect.stringMatching(/^the answer repeats/)])
+})
+
 test('an answer without an entry: there are no more', async () => {
   const { run, asked } = await serviceThat({
     faults: [{ kind: 'none' }, { kind: 'replace', profiles: [] }],

@@ -286,6 +286,13 @@ describe('the profile of a device', () => {
     expect(unusedIn(directory)).toHaveLength(3)
   })
 
+  test('is one also if the first of two has a profile that is rejected', async () => {
+    addProfile(directory, plainProfile(1), { imsi: 'x' })
+    const printed = await next({ devices: ['A', 'B'] })
+    expect(printed.toSorted()).toEqual(numbers(2, 3))
+    expect(['A', 'B'].map((device) => recordOf(directory, device)?.iccid)).toEqual(printed)
+  })
+
   test('is recorded also if others are skipped before it is found', async () => {
     addProfile(directory, plainProfile(1), { imsi: 'x' })
     expect(await next({ devices: ['D'] })).toEqual(numbers(2))

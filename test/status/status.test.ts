@@ -463,6 +463,13 @@ test('a device that is only recorded, and whose profile a killed call holds', as
   expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
 })
 
+test('a profile of a killed call that had decided to use it says for whom', async () => {
+  const tag = 'a'.repeat(20)
+  const files = { [`.${X(1)}~${tag}`]: usedText(1), [`.!${tag}`]: usedText(1, { device: 'A' }) }
+  const { rows } = await statusOf(directoryWith(files), { iccids: [iccid(1)] })
+  expect(rows()).toMatchObject([{ iccid: iccid(1), place: 'held', device: 'A' }])
+})
+
 test('a device that is only recorded', async () => {
   const directory = directoryWith({ [X(1)]: usedText(1) })
   await makeRecords(directory, [

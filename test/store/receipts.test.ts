@@ -193,6 +193,10 @@ const REFUSED: [words: string, bytes: string | Uint8Array][] = [
   ['a letter of another encoding', Buffer.from(line(1), 'latin1')],
   ['a line of another program', '{"time":"2026"}'],
   ['two lines in one', line(1).trimEnd() + line(2)],
+  [
+    'a line behind one that is torn in a text',
+    line(1).slice(0, line(1).indexOf('"station":"') + 12) + line(2),
+  ],
   ['a spreadsheet', noReceipt((text) => text.replaceAll(',', ';'))],
   ['no ICCID', noReceipt((text) => text.replace(iccid(1), '8988'))],
   ['no time', noReceipt((text) => text.replace('2026-03', '2026-13'))],
