@@ -48,3 +48,11 @@ test('what a device says before it got the profile is no answer, however much th
   const limits = { timeoutMs: 600_000, stop: new AbortController().signal, hear() {} }
   expect(await talk(port, '', new Answer(expected, given), limits)).toMatchObject({ isPassed: false })
 })
+
+test('a device that takes nothing fails when its time is over', async () => {
+  const port: Port = { read: async () => '', write: () => new Promise(() => {}), close() {} }
+  const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
+  const given = { iccid: '89880000000000000017', line: '', device: 'SN-1', isAgain: false }
+  const limits = { timeoutMs: 20, stop: new AbortController().signal, hear() {} }
+  expect(await talk(port, '', new Answer(expected, given), limits)).toMatchObject({ isPassed: false })
+})

@@ -130,25 +130,31 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect([place.results(), place.lines('programmed').length]).toEqual(['SN-1 pass, SN-2 pass', 2])
   })
 
-  test('what passes at another station while it is programmed has not passed: two devices have its label', async () => {
-    const place = makePlace()
-    place.put('hang-SN-1')
-    // On a busy machine, what happens meanwhile takes as long as the usual time.
-    const terminal = start(place, '--timeout', '600')
-    await terminal.answer('SN-1')
-    await terminal.says('hanging')
-    fs.rmSync(place.path('hang-SN-1'))
-    await place.runList(['--program', './program-device'], 'SN-1\n')
-    execFileSync('kill', place.lines('hanging'))
+  test.each([
+    ['passes', 'TERM', 'SN-1 pass, SN-1 pass, SN-1 fail'],
+    ['fails', 'KILL', 'SN-1 pass, SN-1 fail, SN-1 fail'],
+  ])(
+    'what passes elsewhere while it %s here has not passed: two devices have its label',
+    async (_, signal, results) => {
+      const place = makePlace()
+      place.put('hang-SN-1')
+      // On a busy machine, what happens meanwhile takes as long as the usual time.
+      const terminal = start(place, '--timeout', '600')
+      await terminal.answer('SN-1')
+      await terminal.says('hanging')
+      fs.rmSync(place.path('hang-SN-1'))
+      await place.runList(['--program', './program-device'], 'SN-1\n')
+      execFileSync('kill', ['-s', signal, ...place.lines('hanging')])
 
-    await terminal.says('Device SN-1 has passed elsewhere meanwhile. Put both aside.')
-    await terminal.answer('exit')
-    expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 pass, SN-1 fail'])
-    // Nobody programs it again without a question.
-    const list = await place.runList(['--program', './program-device'], 'SN-1\n')
-    expect([list.code, place.lines('programmed').length]).toEqual([8, 2])
-    expect(list.shown).toContain('not programmed: SN-1 (refused)')
-  })
+      await terminal.says('Device SN-1 has passed elsewhere meanwhile. Put both aside.')
+      await terminal.answer('exit')
+      expect([await terminal.ended, place.results()]).toEqual([8, results])
+      // Nobody programs it again without a question.
+      const list = await place.runList(['--program', './program-device'], 'SN-1\n')
+      expect([list.code, place.lines('programmed').length]).toEqual([8, 2])
+      expect(list.shown).toContain('not programmed: SN-1 (refused)')
+    },
+  )
 
   test('what fails here and passes elsewhere has passed at the end of the shift', async () => {
     const place = makePlace()
@@ -258,6 +264,17 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.asks()
     terminal.type('\x03')
     expect(await terminal.ended).toBe(130)
+    execFileSync('kill', place.lines('left'))
+  })
+
+  test('Ctrl-C after the program has ended well, and left something that may speak: the device has passed', async () => {
+    const place = makePlace()
+    const script = '#!/bin/sh\ncat > /dev/null; sleep 600 & echo $! > left; (sleep 0.1; kill -INT $PPID) &\n'
+    fs.writeFileSync(place.path('program-device'), script)
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    expect(await terminal.ended).toBe(130)
+    expect(terminal.shown).toContain('End of the shift: 1 device passed')
     execFileSync('kill', place.lines('left'))
   })
 
