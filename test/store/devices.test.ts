@@ -73,6 +73,14 @@ test.each([
   expect(isTwin(one, other)).toBe(false)
 })
 
+test('a record that does not say whose it is names no device', async () => {
+  const directory = lot(0)
+  await makeRecords(directory, [record('D', 1)])
+  const [hash = ''] = readdirSync(join(directory, '.devices'))
+  writeFileSync(join(directory, '.devices', hash, iccid(1)), '{}')
+  expect(records(directory)).toEqual([])
+})
+
 test('the last result stays the last one if the clock of a station is behind, and foreign files are none', async () => {
   const directory = lot(0)
   await makeRecords(directory, [record('D', 1)])
