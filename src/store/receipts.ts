@@ -4,7 +4,7 @@
  * after it; the receipts of all stations do.
  */
 import * as fs from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { fieldsOf, iccidOf, nameOf } from './names.ts'
@@ -139,7 +139,7 @@ function filesAt(path: string, warn: (text: string) => void): string[] {
     return isOfReceipts(printed) || SORTED.test(printed) ? 'files' : 'others'
   })
   // What is packed, or comes from a spreadsheet, can't be known. In a backup there are profiles, and hidden files.
-  const odd = others.filter((each) => !/[/\\]\./.test(each.slice(path.length)) && !iccidOf(basename(each)))
+  const odd = others.filter((each) => !/(^|[/\\])\./.test(relative(path, each)) && !iccidOf(basename(each)))
   for (const each of odd.slice(0, 20))
     warn(`${each} has no receipts: if it is packed, or was saved by another program, name the original`)
   if (files.length > 0) return files

@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../../src/failure.ts'
 import { lines } from '../support/promises.ts'
 
 const commands = await commandsFor()
-const context = { commands, version: '1.2.3', report: new Report(() => {}), env: {} }
+const context = { commands, version: '1.2.3', report: new Report(() => {}), env: {}, umask: 0o022 }
 const tables = tablesOf(commands)
 
 test('the overview has the version and every command', () => {

@@ -10,7 +10,7 @@ const commands = await commandsFor()
 /** What a command line, with a blank between its words, becomes. */
 function parsed(line: string | readonly string[], env: NodeJS.ProcessEnv = {}): object {
   const argv = typeof line === 'string' ? line.split(' ').filter(Boolean) : line
-  const context: Context = { report: new Report(() => {}), version: '1.2.3', commands, env }
+  const context: Context = { report: new Report(() => {}), version: '1.2.3', commands, env, umask: 0o022 }
   return parse(argv, context)
 }
 

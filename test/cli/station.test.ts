@@ -17,7 +17,13 @@ test.each<[string, string[], NodeJS.ProcessEnv?]>([
   ['standard input is for serial numbers', [...PROGRAM, '-k', '-']],
   ['SOFTSIM_DEVICE_FORMAT is not a regular expression', PROGRAM, { SOFTSIM_DEVICE_FORMAT: '(' }],
 ])('%s: %j', async (expected, options, env = {}) => {
-  const context = { report: new Report(() => {}), version: '1.2.3', commands: [StationCommand], env }
+  const context = {
+    report: new Report(() => {}),
+    version: '1.2.3',
+    commands: [StationCommand],
+    env,
+    umask: 0o022,
+  }
   const call = () => parse(['station', ...options], context).validateAndExecute()
   await expect(call()).rejects.toThrow(UsageError)
   await expect(call()).rejects.toThrow(expected)

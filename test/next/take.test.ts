@@ -272,15 +272,6 @@ describe('the profile of a device', () => {
     expect(unusedIn(directory)).toEqual([X(2)])
   })
 
-  test('is one also with --new, if another call voids the claim of the other one', async () => {
-    let rounds = 0
-    const hold = () => {
-      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(2)}~`)) ?? ''
-      if (++rounds === 1) mkdirSync(join(directory, `.!${held.split('~')[1]}`))
-    }
-    expect(await next({ devices: ['A', 'B'], isNew: true, hold })).toEqual(numbers(1, 3))
-  })
-
   test.each([
     ['D', 'D', numbers(1)],
     ['SN-1', 'sn-01', 'may be the same device'],

@@ -63,12 +63,13 @@ describe('what is appended', () => {
     writeFileSync(join(path, '..', 'line-3.csv'), `"${line(7).replaceAll('"', '""')}"`)
     // A backup beside the receipts says nothing.
     mkdirSync(join(path, '..', 'profiles', '.devices'), { recursive: true })
+    writeFileSync(join(path, '..', '.DS_Store'), 'x')
     for (const name of ['.devices/a', `__${iccid(7)}.json`])
       writeFileSync(join(path, '..', 'profiles', name), '{}')
     const said: string[] = []
-    expect(readReceipts([join(path, '..')], (text) => said.push(text)).map(({ iccid }) => iccid)).toEqual(
-      [receipt(6), ...all].map((each) => each.iccid),
-    )
+    expect(
+      readReceipts([`${join(path, '..')}/`], (text) => said.push(text)).map(({ iccid }) => iccid),
+    ).toEqual([receipt(6), ...all].map((each) => each.iccid))
     expect(said.map((text) => /([^/\\]+) has no receipts/.exec(text)?.[1])).toEqual([
       'line-2.jsonl.gz',
       'line-3.csv',

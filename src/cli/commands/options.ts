@@ -8,7 +8,8 @@ import type { Report } from '../report.ts'
 
 export interface Context {
   readonly env: NodeJS.ProcessEnv
-  readonly umask?: number
+  /** The user's, for the programs that are started. */
+  readonly umask: number
   readonly report: Report
   readonly version: string
   readonly commands: readonly CommandClass[]

@@ -78,7 +78,7 @@ export class StationCommand extends BaseCommand {
   lowStock = single('--low-stock', '<N>: warn if at most N profiles are left (default: 20)', value.count)
 
   override async execute(): Promise<void> {
-    const { report, env, umask = 0 } = this.context
+    const { report, env, umask } = this.context
     const format = deviceFormat(env)
     const { key: keyPath = 'softsim.pem', directory = 'profiles', receipt = 'receipt.jsonl' } = this
     const { ports, program, panel, pass = PASS, fail = FAIL, read, send, baud = 115_200 } = this
