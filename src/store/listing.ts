@@ -35,10 +35,8 @@ export function look(directory: string): Listing {
 }
 
 function parse(names: readonly string[]): Listing {
-  const [used, aside, others] = [[], [], []] as [string[], string[], string[]]
+  const [unused, used, aside, others] = [[], [], [], []] as [string[], string[], string[], string[]]
   const held: Held[] = []
-  const unused = new Map<string, string>()
-  // A filler F at the end of an ICCID does not make it another profile.
   const known = new Set<string | undefined>()
   for (const name of names) {
     const iccid = iccidOf(name)
@@ -51,11 +49,14 @@ function parse(names: readonly string[]): Listing {
     } else if (isUsed(name)) {
       used.push(name.slice(2))
       known.add(iccid)
-    } else unused.set(name, iccid)
+    } else unused.push(name)
   }
-  const free = [...unused.keys()].sort().filter((name) => {
-    const isNew = !known.has(unused.get(name))
-    known.add(unused.get(name))
+  // A filler F at the end of an ICCID does not make it another profile. Without one, each name is of another.
+  const hasFiller = unused.some((name) => /[Ff][.]json$/.test(name))
+  const free = unused.sort().filter((name) => {
+    const iccid = iccidOf(name)
+    const isNew = !known.has(iccid)
+    if (hasFiller) known.add(iccid)
     return isNew
   })
   return { unused: free, used: used.sort(), held, aside, others }
@@ -147,7 +148,7 @@ function writeList(directory: string, { unused, used }: Listing): void {
   const draft = pathIn(directory, `${FREE_LIST}~${newTag()}`)
   // It only saves time.
   ifPossible(() => {
-    write(draft, unused.map((name) => `${name.padEnd(LINE - 1)}\n`).join(''))
+    write(draft, `${unused.map((name) => name.padEnd(LINE - 1)).join('\n')}\n`)
     rename(draft, pathIn(directory, FREE_LIST))
   })
 }
@@ -158,8 +159,7 @@ function writeList(directory: string, { unused, used }: Listing): void {
  */
 export const leaveList = (directory: string): number => new Unused(directory).again().unused.length
 
-/** What comes may be lower than all that is listed. */
+/** What comes may be lower than all that is listed. An old list costs time, and no profile. */
 export function dropList(directory: string): void {
-  // It only saves time.
   ifPossible(() => remove(pathIn(directory, FREE_LIST)))
 }

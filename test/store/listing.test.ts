@@ -45,6 +45,15 @@ describe('a listing', () => {
     expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6, 9].map((n) => iccid(n)))
   })
 
+  test('has a profile once, with a filler or without', () => {
+    const directory = lot(0)
+    const [short, four, five] = [iccid(1).slice(0, 19), iccid(4), iccid(5)]
+    const names = ['', 'F', 'f', '0'].map((end) => `${short}${end}.json`)
+    for (const name of [...names, `__${four}f.json`, `${four}.json`, `${five}F.json`, `${five}f.json`])
+      writeFileSync(join(directory, name), '')
+    expect(look(directory).unused).toEqual([`${short}.json`, `${short}0.json`, `${five}F.json`])
+  })
+
   test('of what is on its way to its name does not know the profile', () => {
     const directory = lot(0)
     put(directory, 1, `.abc@def~${X(1)}`)
