@@ -8,7 +8,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Move, moveProfiles } from '../../src/move/move.ts'
 import { identityOf, renewIdentity } from '../../src/store/identity.ts'
@@ -103,6 +103,13 @@ describe('a move', () => {
   test('takes all or none of what is asked for, and leaves what can not be used', async () => {
     await expect(move({ count: 5 })).rejects.toMatchObject({ outcome: 'no-profiles' })
     await expect(move({ source: lot(0) })).rejects.toThrow('no unused profile to move')
+    const bad = lot(0)
+    writeFileSync(join(bad, X(1)), '{')
+    await expect(move({ source: bad })).rejects.toMatchObject({
+      ...{ outcome: 'no-profiles', message: 'no profile was moved: taken or unusable' },
+      hint: 'see softsim status',
+    })
+    expect([names(bad), ordersIn(target), outgoingIn(bad)]).toEqual([[X(1)], [], []])
     writeFileSync(join(source, X(1)), '{')
     put(source, 2, X(2), { device: 'D' })
     expect(await move()).toEqual([
@@ -154,6 +161,32 @@ describe('a move', () => {
     expect(names(target)).toEqual([`.${X(2)}~${TAG}`, X(3), X(4), `__${X(1)}`].sort())
   })
 
+  test('from a directory that is not there makes none', async () => {
+    await expect(move({ source: `${source}-none` })).rejects.toMatchObject({ outcome: 'no-profiles' })
+    expect(existsSync(target)).toBe(false)
+  })
+
+  test('of unused profiles needs no records of devices', async () => {
+    put(source, 5, `__${X(5)}`, { device: 'D', claim: TAG })
+    identityOf(source)
+    expect(await move()).toEqual([`4 profiles moved to ${target}`])
+  })
+
+  test('after a signal moves nothing, and orders nothing', async () => {
+    await expect(move({ stop: AbortSignal.abort() })).rejects.toMatchObject({
+      ...{ outcome: 'interrupted', message: 'interrupted; nothing was moved' },
+      hint: 'run the same command again',
+    })
+    expect([names(source).length, ordersIn(target), outgoingIn(source)]).toEqual([4, [], []])
+  })
+
+  test('says how far it is', async () => {
+    const lines: string[] = []
+    await move({ count: 2, progress: { follow: (line) => setImmediate(() => lines.push(line())) } })
+    await new Promise((next) => setImmediate(next))
+    expect(lines).toEqual(['2 of 2 profiles'])
+  })
+
   test.each([
     ['the same directory', () => source, 'both directories are the same'],
     ['a disk that is not there', () => '/nowhere/profiles', 'directory /nowhere does not exist'],
@@ -178,6 +211,25 @@ describe('an interrupted move', () => {
       expect(await move({ count: 1 })).toEqual([`1 profile moved to ${target}`])
     },
   )
+
+  test('of which two are left is finished with both, and the sum is said', async () => {
+    await kill()
+    const id = `${identityOf(target)}.${TAG.replace('0', 'f')}`
+    await putOrder(target, { id, source: identityOf(source), from: source, names: [X(3)] })
+    expect((await move({ count: 1 })).join()).toContain('3 profiles moved')
+    expect([names(source), names(target)]).toEqual([[X(4)], [1, 2, 3].map(X)])
+  })
+
+  test('whose order can not be read is not finished, and gives nothing back', async () => {
+    await kill()
+    const [{ id } = { id: '' }] = ordersIn(target)
+    writeFileSync(join(target, '.incoming', id, 'order'), '{')
+    await expect(move()).rejects.toMatchObject({
+      ...{ outcome: 'disk', message: `the order of the move in ${target} can't be read` },
+      hint: 'when both disks are there, with room, run the same command again: it finishes the move',
+    })
+    expect(names(source).filter((name) => !name.startsWith('.'))).toEqual([X(3), X(4)])
+  })
 
   test('is finished, and nothing else, also if its source was restored since', async () => {
     await kill()
@@ -223,13 +275,18 @@ describe('an interrupted move', () => {
   test('of which somebody has deleted the order gives back nothing that has come', async () => {
     await kill()
     const [{ id } = { id: '' }] = ordersIn(target)
-    put(target, 1)
     rmSync(join(target, '.incoming', id), { recursive: true })
-    for (const isBack of [false, true])
+    for (const [isBack, name] of [
+      [false, X(1)],
+      [true, `__${X(1)}`],
+    ] as const) {
+      rmSync(join(target, X(1)), { force: true })
+      put(target, 1, name)
       await expect(move({ isBack })).rejects.toMatchObject({
-        outcome: 'copy',
-        hint: expect.stringContaining('restore'),
+        ...{ outcome: 'copy', message: `the order in ${target} is gone, and its profiles are there` },
+        hint: 'softsim restore for the source, with all receipts, puts aside what is in transit',
       })
+    }
     expect(names(source).filter((name) => !name.startsWith('.'))).toEqual([X(3), X(4)])
   })
 
@@ -245,6 +302,10 @@ describe('an interrupted move', () => {
     noteTarget(source, { id: `${identityOf(target)}.${TAG}`, to: target })
     expect(await move({ count: 1 })).toEqual([`1 profile moved to ${target}`])
     expect(outgoingIn(source)).toEqual([])
+    // Foreign names are no moves.
+    for (const name of ['.DS_Store', 'a', `-${TAG}.${TAG}`])
+      writeFileSync(join(source, '.outgoing', name), '')
+    expect(outgoingIn(source)).toEqual([])
   })
 
   test('to a target that is lost is taken back when the user says so', async () => {
@@ -254,12 +315,18 @@ describe('an interrupted move', () => {
       message: `no profile of ${source} is in transit to /elsewhere`,
       hint: expect.stringContaining(target),
     })
-    expect((await move({ isLost: true })).join()).toContain('must never be used')
+    expect(await move({ isLost: true })).toEqual([
+      `2 profiles unused again in ${source}: what ${target} has stored of them must never be used; destroy it`,
+    ])
     expect(names(source)).toEqual([1, 2, 3, 4].map(X))
+    // Nothing is made in its place, and what was given up is not open any more.
+    expect([existsSync(target), outgoingIn(source)]).toEqual([false, []])
     renameSync(`${target}.gone`, target)
+    const order = join(target, '.incoming', ordersIn(target)[0]?.id ?? '')
     await expect(move()).rejects.toMatchObject({
       outcome: 'copy',
-      message: expect.stringMatching(/given up with --lost/),
+      message: `a move of 2 profiles to ${target} was given up with --lost, and ${source} has them again`,
+      hint: `never use them in ${target}: delete the unused ones that ${join(order, 'given', 'list')} names, then delete ${order}`,
     })
     expect(names(target).filter((name) => !name.startsWith('.'))).toEqual([])
   })
@@ -297,6 +364,9 @@ describe('an interrupted move', () => {
     const other = join(temporaryDirectory(), 'other')
     expect(await move({ target: other, count: 1 })).toEqual([`1 profile moved to ${other}`])
     expect(names(other)).toEqual([X(3)])
+    // Nor does a note of another disk there, if nothing is in transit to it.
+    noteTarget(source, { id: `${TAG}.${TAG}`, to: other })
+    expect(await move({ target: other, count: 1 })).toEqual([`1 profile moved to ${other}`])
   })
 
   test('whose source was another one meanwhile stays open, and what has come does not go back', async () => {
@@ -337,8 +407,14 @@ describe('an interrupted move', () => {
         return ++calls > 2
       },
     } as AbortSignal
-    await expect(move({ stop })).rejects.toMatchObject({ outcome: 'interrupted' })
-    expect(readdirSync(source).some((name) => name.includes('+'))).toBe(true)
+    // Whatever the user has typed, the others see full paths.
+    const short = { source: relative(process.cwd(), source), target: relative(process.cwd(), target) }
+    await expect(move({ stop, ...short })).rejects.toMatchObject({
+      ...{ outcome: 'interrupted', message: `interrupted; profiles of ${short.source} may be in transit` },
+      hint: 'run the same command again: it finishes the move; with --back, it takes it back',
+    })
+    expect(readdirSync(source).filter((name) => name.includes('+'))).toHaveLength(1)
+    expect([ordersIn(target)[0]?.from, outgoingIn(source)[0]?.to]).toEqual([source, target])
     await move()
     expect([names(source), names(target)]).toEqual([[], [1, 2, 3, 4].map(X)])
   })

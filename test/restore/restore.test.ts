@@ -13,6 +13,7 @@ import { describe, expect, test } from 'vitest'
 import { restore } from '../../src/restore/restore.ts'
 import {
   addResult,
+  adoptUsed,
   identityOf,
   identityState,
   makeRecords,
@@ -267,7 +268,7 @@ describe('a backup from the middle of something', () => {
   test('has files that are older than the records of devices, or newer', async () => {
     const directory = directoryOf([1], { [`__${file(2)}`]: used(2, 'SN-2') })
     await makeRecords(directory, [{ device: 'SN-1', iccid: iccid(1) }])
-    await restored(directory, [])
+    expect(await restored(directory, [])).toContain('used: SN-1 has 1: profiles')
     expect(shown(directory)).toEqual(['__1', '__2'])
     // A record does not say which station made it.
     expect(textOf(directory, 1)).toMatchObject({ device: 'SN-1', station: stationName() })
@@ -341,6 +342,15 @@ describe('a backup from the middle of something', () => {
       expect((await restored(directory, each)).filter((line) => line.startsWith('missing'))).toEqual(missing)
   })
 
+  test('says what it does while it takes long', async () => {
+    const lines: string[] = []
+    const directory = directoryOf([1])
+    const progress = { follow: (line: () => string) => void lines.push(line()) }
+    const rest = { messages: { warn() {}, tell() {} }, print: async () => {} }
+    await restore({ directory, files: [], isDry: true, progress, ...rest })
+    expect(lines).toEqual(['reading the receipts', `restoring ${directory}`])
+  })
+
   test('without any receipt: nothing else becomes used', async () => {
     const directory = directoryOf([1, 2])
     expect(await restored(directory, [])).toEqual([
@@ -404,6 +414,26 @@ describe('what contradicts', () => {
     expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
   })
 
+  test('by the time of the receipts, the first one counts, in whatever order the files are read', async () => {
+    const [early, late] = [receipt(1, 'SN-1', { station: 'line-2' }), receipt(2, 'SN-1')]
+    const [out, on] = [receipt(3, null, { to: '/first' }), receipt(3, null, { to: '/last' })]
+    for (const order of [
+      [early, late, out, on],
+      [on, out, late, early],
+    ]) {
+      const directory = directoryOf([1, 2, 3])
+      const files = order.map((each) => fileOf(each?.to === undefined ? each : { ...each, directory }))
+      const said = await restored(directory, files)
+      expect(said.filter((line) => /^(two|aside)/.test(line))).toEqual([
+        'aside: 3 left for /last: station line-1, r.jsonl:1',
+        'two profiles: SN-1 has 1: station line-2, r.jsonl:1',
+        'two profiles: SN-1 has 2: station line-1, r.jsonl:1',
+      ])
+      expect(said).toContain('2 profiles marked used, as the receipts of line-1, line-2 say')
+      expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
+    }
+  })
+
   test('somebody used it here, and a device has it by its receipt', async () => {
     const directory = directoryOf([2], { [`__${file(1)}`]: used(1) })
     expect((await restored(directory, [fileOf(receipt(1, 'SN-1'))])).at(-1)).toBe('unusable')
@@ -454,6 +484,11 @@ describe('nothing is restored', () => {
     const [empty, others] = [fileOf(), fileOf(receipt(2, 'SN-2'))]
     expect((await restored(directory, [others])).at(-1)).toBe('no-profiles')
     expect((await restored(directory, [empty])).at(-1)).toBe('usage')
+    const rest = { isDry: false, progress: { follow() {} }, print: async () => {} }
+    const order = { directory, files: [empty, empty], messages: { warn() {}, tell() {} }, ...rest }
+    await expect(restore(order)).rejects.toMatchObject({
+      ...{ message: `no receipt in ${empty}, ${empty}`, hint: 'name the files of all stations' },
+    })
     expect((await restored(join(directory, 'missing'), [others])).at(-1)).toBe('no-profiles')
     expect(existsSync(join(directory, '.identity'))).toBe(false)
   })
@@ -497,6 +532,14 @@ describe('nothing is restored', () => {
     await expect(restore({ directory, files, isDry: false, ...rest })).rejects.toMatchObject({
       outcome: 'disk',
     })
+  })
+
+  test('over what another call has used meanwhile', async () => {
+    const directory = directoryOf([], { [`${file(1)}.aside`]: stored(1), [`__${file(1)}`]: used(1, 'SN-9') })
+    const all = [{ name: file(1), station: 'line-1', claimed: '2026-03-01T06:00:00.000Z', device: 'SN-1' }]
+    await adoptUsed(directory, all, { warn() {} })
+    expect(readdirSync(directory)).toEqual([`__${file(1)}`])
+    expect(textOf(directory, 1).device).toBe('SN-9')
   })
 
   test('between a used file and what is aside: the same command finishes it', async () => {

@@ -116,6 +116,9 @@ test('results have the order in which they were added, whatever the clocks of th
   const times = [5, 4, 3, 2, 1, 0].map((n) => `2026-11-26T10:00:0${n}.000Z`)
   for (const time of times) addResult(directory, 'D', { result: 'pass', station: 'A', time })
   expect(resultsOf(directory, 'D').map(({ time }) => time)).toEqual(times)
+  // As numbers, and not as texts.
+  for (const n of [9, 10]) addResult(directory, 'D', { result: 'fail', station: 'A', time: `${n}` }, n)
+  expect(resultsOf(directory, 'D').map(({ time }) => time)).toEqual(['9', '10', ...times])
 })
 
 test('a call that slept so long that its draft is gone fails, and is no bug', async () => {

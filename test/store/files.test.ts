@@ -8,6 +8,7 @@ import {
   flushFile,
   flushFiles,
   make,
+  namesIn,
   patiently,
   prepare,
   readText,
@@ -69,6 +70,9 @@ test('what is gone is no error, and what is a bug is one', () => {
   expect(rename(join(directory, 'decision'), join(directory, X(1)))).toBe('there')
   expect(() => rename(join(directory, X(1)), join(directory, X(1), 'to'))).toThrow('ENOTDIR')
   expect(readText(join(directory, 'nothing'))).toBeUndefined()
+  // Somebody has put a file in the place of a directory.
+  expect([readText(join(directory, X(1), 'x')), namesIn(join(directory, X(1)))]).toEqual([undefined, []])
+  expect([namesIn(join(directory, 'nothing')), remove(join(directory, 'nothing', 'x'))]).toEqual([[], false])
   expect(remove(join(directory, X(1)))).toBe(true)
   expect(() => remove(directory)).toThrow(/EISDIR|EPERM/)
 })
@@ -88,6 +92,12 @@ test('a file for a moment that can not be removed fails nothing', () => {
     return 'done'
   }
   expect(withScratch(directory, replace)).toBe('done')
+  const other = lot(0)
+  const failing = () => {
+    throw new TypeError('a bug')
+  }
+  expect(() => withScratch(other, failing)).toThrow('a bug')
+  expect(readdirSync(other)).toEqual([])
 })
 
 test('new files have the rights of their directory, but for other users', async () => {

@@ -98,6 +98,9 @@ type Said = (birth: bigint) => object
 const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['an older time', true, (birth) => ({ birth: birth - SECOND / 5n })],
   ['a Samba that stores no time of birth', false, (birth) => ({ birth: birth - SECOND / 16n })],
+  ['nearly a tenth of a second', false, (birth) => ({ birth: birth - SECOND / 10n + SECOND / 1000n })],
+  ['more than a tenth of a second', true, (birth) => ({ birth: birth - SECOND / 10n - SECOND / 1000n })],
+  ['nearly a tenth of a second later', false, (birth) => ({ birth: birth + SECOND / 10n - SECOND / 1000n })],
   ['a later time: the copy has that of an older file', true, (birth) => ({ birth: birth + SECOND })],
   ['fewer digits over SMB', false, (birth) => ({ birth: birth - 99n })],
   ['a disk that does not tell the birth', false, () => ({ birth: 0n })],
@@ -184,14 +187,17 @@ test('a copy without hidden files is one if it was used', () => {
   expect(() => entered(directory)).toThrow(/is a copy, or came back from a backup/)
 })
 
-test.each([
-  ['before', 200],
-  ['after it', 1],
-])('a copy without hidden files is one also if other tools used many profiles %s', (_, own) => {
-  const used = Array.from({ length: 150 }, (_, n) => [`__${iccid(n + 2)}.json`, stored(n + 2)])
-  const text = stored(own, { claim: 'x' })
-  const directory = directoryWith({ ...Object.fromEntries(used), [`__${iccid(own)}.json`]: text })
-  expect(identityState(directory)).toBe('copy')
+test('a copy without hidden files is one also if other tools used most: the first 50 and the last 50 are read', () => {
+  const used = Array.from({ length: 150 }, (_, n) => [`__${iccid(n + 1)}.json`, stored(n + 1)])
+  const directory = directoryWith(Object.fromEntries(used))
+  const states = [1, 50, 51, 100, 101, 150].map((own) => {
+    const path = join(directory, `__${iccid(own)}.json`)
+    writeFileSync(path, stored(own, { claim: 'x' }))
+    const state = identityState(directory)
+    writeFileSync(path, stored(own))
+    return state
+  })
+  expect(states).toEqual(['copy', 'copy', 'none', 'none', 'copy', 'copy'])
 })
 
 describe('a directory that has lost the records of devices', () => {

@@ -89,6 +89,10 @@ describe('an answer', () => {
     expect(names(directory)).toEqual([X(1), X(2)])
     expect(said).toEqual(['stored 2 profiles that an interrupted fetch has received'])
     expect(incoming(directory)).toEqual([])
+    // One of which all is there says nothing.
+    leaveAnswer(directory, 'abc', 1, 2)
+    await finishAnswers(directory, sink)
+    expect([said.length, incoming(directory)]).toEqual([1, []])
   })
 
   test('that a killed call has closed goes, and a request stays noted', async () => {
@@ -156,6 +160,12 @@ describe('an answer', () => {
     await arrive(directory, 'abc', given ?? { by: '', items: [] }, () => undefined)
     close(directory, 'abc')
     expect(names(directory)).toEqual([`__${X(1)}`])
+    // What was put aside since stays aside.
+    leaveAnswer(directory, 'abd', 2)
+    await give(directory, 'abd', [{ name: X(2) }], new Map([[X(2), 'text']]))
+    put(directory, 2, `${X(2)}.aside`)
+    await finishAnswers(directory, messages())
+    expect(names(directory)).toContain(`${X(2)}.aside`)
   })
 
   test('whose list can not be read keeps the files that it may name', async () => {
@@ -189,7 +199,21 @@ describe('an answer', () => {
     writeFileSync(join(directory, '.incoming'), '')
     const failed = receive(directory, noted, [profile(1)])
     await expect(failed).rejects.toThrow(NotStored)
-    await expect(failed).rejects.toMatchObject({ isPutAside: false, outcome: 'disk' })
+    await expect(failed).rejects.toMatchObject({
+      ...{ isPutAside: false, outcome: 'disk' },
+      message: expect.stringContaining(`can't store profiles in ${directory}: `),
+      hint: 'make room on the disk, and check the rights and the limits of this user',
+    })
+    rmSync(join(directory, '.incoming'))
+    mkdirSync(join(directory, '.incoming'))
+    // It is put aside, and the place of its list is taken by something else.
+    const other = request(directory, 1)
+    mkdirSync(join(directory, '.incoming', `~${other.id}`, 'given', 'list'), { recursive: true })
+    const later = receive(directory, other, [profile(1)])
+    await expect(later).rejects.toMatchObject({
+      ...{ isPutAside: true, outcome: 'disk' },
+      hint: 'the next fetch or next stores them; check the disk first',
+    })
   })
 })
 
@@ -200,6 +224,20 @@ test('an order stands until it is closed, and its list is decided once', async (
   expect(waitingIn(directory).orders).toEqual([order])
   const given = await give(directory, 'a.b', [], new Map())
   expect(await give(directory, 'a.b', [{ name: X(1), tag: 't' }], new Map([[X(1), '']]))).toEqual(given)
+  // Whoever comes by lets arrive what is decided, and leaves the order to its source.
+  await putOrder(directory, { ...order, id: 'c.d' })
+  await give(directory, 'c.d', [{ name: X(2), tag: 't' }], new Map([[X(2), 'text']]))
+  const { said, ...sink } = messages()
+  await finishAnswers(directory, sink)
+  expect([
+    names(directory),
+    ordersIn(directory)
+      .map(({ id }) => id)
+      .sort(),
+    said,
+  ]).toEqual([[X(2)], ['a.b', 'c.d'], []])
+  close(directory, 'c.d')
+  rmSync(join(directory, X(2)))
   expect(names(directory)).toEqual([])
   expect(ordersIn(directory)).toEqual([order])
   close(directory, 'a.b')
@@ -209,13 +247,18 @@ test('an order stands until it is closed, and its list is decided once', async (
 
 test('rubbish goes when it is an hour old, a request is named, and all else stays', async () => {
   const directory = lot(1)
-  const old = (path: string) => utimesSync(join(directory, path), 1, 1)
+  const hourAgo = Date.now() / 1000 - 3600
+  const old = (path: string) => utimesSync(join(directory, path), hourAgo - 100, hourAgo - 100)
   request(directory, 50)
   const [draft = ''] = incoming(directory)
+  const [noted] = waitingIn(directory).requests
   for (const name of [
     `.~${OTHER}`,
     '.unused~dead',
     `.${OTHER}@${OTHER}~${X(2)}`,
+    // Of a move.
+    `.${OTHER}.${OTHER}@${OTHER}~${X(2)}`,
+    '.unused',
     `.${X(3)}~${TAG}`,
     `.~${TAG}`,
     '.foreign',
@@ -226,22 +269,31 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   mkdirSync(join(directory, `.!${OTHER}`))
   // What an office program and a person have left.
   writeFileSync(join(directory, '.~lock.list.odt#'), '')
-  mkdirSync(join(directory, '.~mine'))
+  for (const name of ['.~mine', '.!mine']) mkdirSync(join(directory, name))
   // A claim that is decided is nobody's rubbish.
   put(directory, 5, `.!${TAG.replaceAll('0', 'e')}`)
   writeFileSync(join(directory, '.~mine', 'file'), '')
   const { said, ...sink } = messages()
   removeRubbish(directory, look(directory), sink)
-  const all = [...names(directory), `.incoming/${draft}`]
-  const then = Date.now() / 1000 - 3500
-  for (const path of all) utimesSync(join(directory, path), then, then)
+  for (const path of ['.claims/~draft', `.claims/${X(1).slice(0, -5)}`, '.claims/mine', '.devices/~draft'])
+    mkdirSync(join(directory, path), { recursive: true })
+  for (const path of ['.devices/~draft/file', '.devices/abc', '.incoming/mine'])
+    writeFileSync(join(directory, path), '')
+  const inside = ['.claims', '.devices', '.incoming'].flatMap((name) =>
+    readdirSync(join(directory, name)).map((each) => `${name}/${each}`),
+  )
+  const all = [...names(directory), ...inside]
+  for (const path of all) utimesSync(join(directory, path), hourAgo + 100, hourAgo + 100)
   removeRubbish(directory, look(directory), sink)
-  expect(names(directory)).toHaveLength(12)
+  expect(names(directory)).toHaveLength(15)
+  expect([said, incoming(directory)]).toEqual([[], ['abc', 'mine', draft].sort()])
   for (const path of all) old(path)
   removeRubbish(directory, look(directory), sink)
   expect(names(directory)).toEqual(
     [
       `.!${TAG.replaceAll('0', 'e')}`,
+      '.!mine',
+      '.unused',
       `.${X(3)}~${TAG}`,
       `.abc@${OTHER}~${X(4)}`,
       '.foreign',
@@ -251,8 +303,12 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
       X(1),
     ].sort(),
   )
-  expect(incoming(directory)).toEqual(['abc'])
-  expect(said).toEqual([expect.stringMatching(/^a request for 50 profiles of .* has no answer/)])
+  expect(incoming(directory)).toEqual(['abc', 'mine'])
+  expect(readdirSync(join(directory, '.claims'))).toEqual(['mine'])
+  expect(readdirSync(join(directory, '.devices'))).toEqual(['abc'])
+  expect(said).toEqual([
+    `a request for 50 profiles of ${noted?.time} (station ${noted?.station}) has no answer: they may be paid for and lost; ask the service provider`,
+  ])
 })
 
 test('what is on its way to its name is no rubbish while nobody can say what is open', () => {

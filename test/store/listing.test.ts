@@ -1,10 +1,10 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { oddNames } from '../../src/status/count.ts'
 import { knownIn, leaveList, look, Unused } from '../../src/store/listing.ts'
-import { stateOf } from '../../src/store/state.ts'
-import { lot, put, X } from '../support/lot.ts'
+import { readUsed, stateOf } from '../../src/store/state.ts'
+import { lot, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const TAG = '0123456789abcdef0123'
@@ -20,6 +20,9 @@ describe('a listing', () => {
     put(directory, 6)
     put(directory, 2, `${iccid(2)}F.json`)
     put(directory, 9, `.${iccid(9)}F.json~${TAG}`)
+    put(directory, 10, `.${iccid(10)}f.json~${TAG}`)
+    // In the other order than they are listed.
+    for (const n of [12, 11, 13]) put(directory, n, `__${X(n)}`)
     for (const name of [
       '.DS_Store',
       `._${X(2)}`,
@@ -34,15 +37,16 @@ describe('a listing', () => {
       writeFileSync(join(directory, name), '')
     const { unused, used, held, aside, others } = look(directory)
     expect(unused).toEqual([X(2), X(3)])
-    expect(used).toEqual([X(1)])
+    expect(used).toEqual([1, 11, 12, 13].map(X))
     expect(held.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
       { name: X(4), tag: TAG, move: undefined },
       { name: X(5), tag: `${MOVE}+${TAG}`, move: MOVE },
       { name: `${iccid(9)}F.json`, tag: TAG, move: undefined },
+      { name: `${iccid(10)}f.json`, tag: TAG, move: undefined },
     ])
     expect(aside).toEqual([X(6)])
     expect(oddNames({ others })).toEqual([`${iccid(3)} (1).json`, 'A.JSON'])
-    expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6, 9].map((n) => iccid(n)))
+    expect([...knownIn(directory)].sort()).toEqual([1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13].map((n) => iccid(n)))
   })
 
   test('has a profile once, with a filler or without', () => {
@@ -82,11 +86,30 @@ test('one function says where a profile is', () => {
   expect(stateOf(directory, iccid(2))).toEqual({ state: 'aside', name: X(2) })
   put(directory, 3, `__${iccid(3)}F.json`)
   expect(stateOf(directory, iccid(3))).toMatchObject({ state: 'used', name: `${iccid(3)}F.json` })
+  put(directory, 3)
+  expect(stateOf(directory, iccid(3)).state).toBe('used')
+  // A call is about to bring home what was put aside.
+  put(directory, 2, `.${X(2)}~${TAG}`)
+  expect(stateOf(directory, iccid(2)).state).toBe('held')
   put(directory, 5, `${iccid(5)}f.json`)
   expect(stateOf(directory, iccid(5))).toEqual({ state: 'unused', name: `${iccid(5)}f.json` })
   writeFileSync(join(directory, `__${X(4)}`), '{')
   put(directory, 4)
   expect(() => stateOf(directory, iccid(4))).toThrow('no profile')
+  for (const text of [
+    'null',
+    '1',
+    JSON.stringify({ iccid: iccid(4) }),
+    JSON.stringify({ profile: 'QUJD' }),
+  ]) {
+    writeFileSync(join(directory, `__${X(4)}`), text)
+    expect(readUsed(directory, `__${X(4)}`)).toBe('it is no profile')
+  }
+  // What another tool has written there.
+  const fields = { station: 1, claimed: null, device: ['D'], claim: {}, isNew: 'yes' }
+  put(directory, 4, `__${X(4)}`, fields)
+  const none = { station: undefined, claimed: undefined, device: undefined, claim: undefined, isNew: false }
+  expect(readUsed(directory, `__${X(4)}`)).toEqual({ ...profile(4), ...none })
 })
 
 describe('the unused profiles', () => {
@@ -109,9 +132,18 @@ describe('the unused profiles', () => {
   })
 
   test('come from a list as long as that lasts, and from the directory then', () => {
-    const directory = lot(1200)
-    expect(leaveList(directory)).toBe(1200)
-    for (let n = 1; n <= 900; n++) rmSync(join(directory, X(n)))
+    const directory = lot(1000)
+    // The used ones count, too.
+    renameSync(join(directory, X(1)), join(directory, `__${X(1)}`))
+    rmSync(join(directory, X(2)))
+    expect(leaveList(directory)).toBe(998)
+    expect(existsSync(join(directory, '.unused'))).toBe(false)
+    put(directory, 2)
+    expect(leaveList(directory)).toBe(999)
+    expect(existsSync(join(directory, '.unused'))).toBe(true)
+    for (let n = 1001; n <= 1200; n++) put(directory, n)
+    leaveList(directory)
+    for (let n = 2; n <= 900; n++) rmSync(join(directory, X(n)))
     put(directory, 1201)
     put(directory, 7)
     const unused = new Unused(directory)

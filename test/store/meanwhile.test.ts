@@ -1,15 +1,24 @@
 /** What others do while a call waits for them. */
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test, vi } from 'vitest'
+import { beforeEach, expect, inject, test, vi } from 'vitest'
 import { handOut, type Order } from '../../src/next/next.ts'
 import { begin, giveBack, settle } from '../../src/store/claims.ts'
+import { directoryOf, someProfiles, unusedIn } from '../support/directory.ts'
 import { BY, lot, messages, names, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
-const { waits } = vi.hoisted(() => ({ waits: [] as (() => void)[] }))
-vi.mock('../../src/pause.ts', () => ({ pause: () => waits.shift()?.() }))
+const { waits, times } = vi.hoisted(() => ({ waits: [] as (() => void)[], times: [] as number[] }))
+vi.mock('../../src/pause.ts', () => ({
+  pause: (ms: number) => {
+    times.push(ms)
+    waits.shift()?.()
+  },
+}))
+beforeEach(() => {
+  times.length = 0
+})
 
 test('what a call that lives uses and prints is neither voided nor named', async () => {
   const directory = lot(1)
@@ -22,6 +31,8 @@ test('what a call that lives uses and prints is neither voided nor named', async
   const { said, ...sink } = messages()
   await settle(directory, sink)
   expect([names(directory), said]).toEqual([[`__${X(1)}`], []])
+  // So long a call may need between two steps.
+  expect(times).toEqual([1000])
 })
 
 test('what is given back waits for whoever guards its name', async () => {
@@ -57,6 +68,22 @@ test('what a call names is not printed if another one has taken it between two o
   })
   const printed = handOut(call(directory, { iccid: iccid(1) }), async () => {})
   await expect(printed).rejects.toThrow(/^another call/)
+})
+
+test('a call from which others take everything gives up after a second, and says so', async () => {
+  const directory = directoryOf(someProfiles(25))
+  let rounds = 0
+  const hold = () => {
+    rounds++
+    const held = readdirSync(directory).find((name) => name.startsWith('.8988')) ?? ''
+    mkdirSync(join(directory, `.!${held.split('~')[1]}`))
+  }
+  await expect(handOut(call(directory, { hold }), async () => {})).rejects.toMatchObject({
+    ...{ outcome: 'no-profiles', message: 'another call has claimed the same profiles, or is about to' },
+    hint: 'run this command again; if no other call is running, see softsim status',
+  })
+  expect([rounds, times]).toEqual([20, Array.from({ length: 19 }, () => 50)])
+  expect(unusedIn(directory)).toHaveLength(25)
 })
 
 test('a call for which there is nothing does not wait', async () => {

@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -53,10 +54,20 @@ describe('what is appended', () => {
     writeFileSync(join(path, '..', 'package.json'), '{"directory":"a"}')
     writeFileSync(join(path, '..', 'a.jsonl'), line(6))
     // On the root of a disk, nobody may read what is in it.
-    for (const name of ['lost+found', '.Trash-1001', 'System Volume Information']) {
+    const closed = [
+      'lost+found',
+      '.Trash-1001',
+      '.Spotlight-V100',
+      'System Volume Information',
+      '$Recycle.Bin',
+    ]
+    for (const name of closed) {
       mkdirSync(join(path, '..', name))
       writeFileSync(join(path, '..', name, 'a.jsonl'), line(7))
     }
+    // A person may name a directory almost so.
+    mkdirSync(join(path, '..', 'was lost+found'))
+    writeFileSync(join(path, '..', 'was lost+found', 'a.jsonl'), line(9))
     if (hasPosix) symlinkSync('nowhere', join(path, '..', 'b.jsonl'))
     writeFileSync(join(path, '..', 'line-2.jsonl.gz'), gzipSync(line(7)))
     // What a spreadsheet makes of receipts.
@@ -69,7 +80,7 @@ describe('what is appended', () => {
     const said: string[] = []
     expect(
       readReceipts([`${join(path, '..')}/`], (text) => said.push(text)).map(({ iccid }) => iccid),
-    ).toEqual([receipt(6), ...all].map((each) => each.iccid))
+    ).toEqual([receipt(6), ...all, receipt(9)].map((each) => each.iccid))
     expect(said.map((text) => /([^/\\]+) has no receipts/.exec(text)?.[1])).toEqual([
       'line-2.jsonl.gz',
       'line-3.csv',
@@ -77,7 +88,7 @@ describe('what is appended', () => {
       'package.json',
     ])
     for (let n = 0; n < 30; n++) writeFileSync(join(path, '..', `photo-${n}`), 'x')
-    expect(readReceipts([join(path, '..')], (text) => said.push(text))).toHaveLength(all.length + 1)
+    expect(readReceipts([join(path, '..')], (text) => said.push(text))).toHaveLength(all.length + 2)
     expect(said).toHaveLength(4 + 20)
   })
 
@@ -100,7 +111,7 @@ describe('what is appended', () => {
     const directory = join(temporaryDirectory(), 'profiles')
     mkdirSync(directory, 0o750)
     const path = newFile()
-    openReceipt(path, [directory])
+    openReceipt(path, [directory, temporaryDirectory()])
     expect(statSync(path).mode & 0o777).toBe(0o640)
   })
 
@@ -176,8 +187,12 @@ describe('another file', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  test('is not made where there is a directory', () => {
+  test('is not made where there is a directory, nor under the name of a profile', () => {
     const directory = temporaryDirectory()
+    for (const name of [`${iccid(1)}.json`, `__${iccid(1)}.json`]) {
+      expect(() => openReceipt(join(directory, name), [directory])).toThrow(usage)
+      expect(existsSync(join(directory, name))).toBe(false)
+    }
     expect(() => openReceipt(directory, [directory])).toThrow(usage)
     expect(() => openReceipt(join(directory, 'missing', 'r.jsonl'), [directory])).toThrow(disk)
   })
@@ -219,7 +234,17 @@ test('a line that an editor has wrapped is not passed over', () => {
 test('lines of a file may be torn, or empty, or end as on Windows', () => {
   const texts = [line(1) + line(2).slice(0, 33), `\n${line(3).replace('\n', '\r\n')}\n`, '\0\0', '']
   const paths = texts.map(newFile)
-  expect(readReceipts(paths).map(({ source }) => source)).toEqual([`${paths[0]}:1`, `${paths[1]}:2`])
+  const said: string[] = []
+  const sources = readReceipts(paths, (text) => said.push(text)).map(({ source }) => source)
+  expect(sources).toEqual([`${paths[0]}:1`, `${paths[1]}:2`])
+  // Only the last line of a file may be one of which the rest is missing.
+  append(paths[0] ?? '', receipt(4))
+  readReceipts(paths, (text) => said.push(text))
+  expect(said.map((text) => text.split(' is cut off')[0])).toEqual([
+    `${paths[0]}:2`,
+    `${paths[2]}:1`,
+    `${paths[2]}:1`,
+  ])
 })
 
 test('what was added behind a line, or by PowerShell, is refused, and not taken for torn', () => {
@@ -229,8 +254,24 @@ test('what was added behind a line, or by PowerShell, is refused, and not taken 
   }
 })
 
-test('a directory without receipts is refused', () => {
-  expect(() => readReceipts([temporaryDirectory()])).toThrow(usage)
+test('a directory without receipts is refused, and what may be packed there is named, also if it is hidden itself', () => {
+  const directory = join(temporaryDirectory(), '.hidden')
+  mkdirSync(directory)
+  expect(() => readReceipts([directory])).toThrow(`no file of receipts is in ${directory}`)
+  expect(() => readReceipts([directory])).toThrow(usage)
+  writeFileSync(join(directory, 'a.zip'), 'x')
+  writeFileSync(join(directory, '.zip'), 'x')
+  const said: string[] = []
+  expect(() => readReceipts([directory], (text) => said.push(text))).toThrow(usage)
+  expect(said).toEqual([
+    `${join(directory, 'a.zip')} has no receipts: if it is packed, or was saved by another program, name the original`,
+  ])
+})
+
+test('what a device says that is not UTF-8 makes no receipt that nobody can read', () => {
+  const path = newFile()
+  append(path, receipt(1, { note: 'a\ufffdb\ufffd' }))
+  expect(readReceipts([path]).map(({ note }) => note)).toEqual(['a?b?'])
 })
 
 test('in a directory, what was written again is not passed over: a mark is refused, an empty line is none', () => {

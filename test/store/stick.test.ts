@@ -28,7 +28,7 @@ test('a name that a power cut has left without contents, or with a part of them,
   const directory = lot(0)
   writeFileSync(join(directory, X(1)), '')
   writeFileSync(join(directory, X(2)), textOf(2).slice(0, 20))
-  await arrive(directory, 1, 2, 3)
+  expect(await arrive(directory, 1, 2, 3)).toBe(true)
   for (const n of [1, 2, 3]) expect(contents(directory, X(n))).toBe(textOf(n))
 })
 
@@ -40,15 +40,19 @@ test('what is whole, used, held or put aside stays, and nothing comes beside it'
   put(directory, 3, `.${X(3)}~${newTag()}`)
   put(directory, 4, `${X(4)}.aside`)
   const before = readdirSync(directory).sort()
-  await arrive(directory, 1, 2, 3, 4)
+  expect(await arrive(directory, 1, 2, 3, 4)).toBe(true)
   expect(readdirSync(directory).sort()).toEqual(before)
   expect(contents(directory, X(1))).toBe(whole)
 })
 
-test('what its source has forgotten has come before, and is not made', async () => {
-  const directory = lot(0)
-  await arriveOnStick(directory, items(1), () => undefined)
+test('what its source has forgotten has come before, and is not made; it is not there yet, or again', async () => {
+  const directory = lot(0, 'disk')
+  expect(await arriveOnStick(directory, items(1), () => undefined)).toBe(false)
   expect(names(directory)).toEqual([])
+  // A pull has taken what was in it.
+  writeFileSync(join(directory, X(1)), '')
+  expect(await arriveOnStick(directory, items(1), () => undefined)).toBe(false)
+  expect(contents(directory, X(1))).toBe('')
 })
 
 test('the first list wins, and one that a power cut took is written again', () => {
