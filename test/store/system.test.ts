@@ -1,6 +1,6 @@
 /** What is asked of the file system, in which order, on disks that this machine does not have; and what odd answers of it mean. */
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
@@ -13,6 +13,7 @@ import {
   finishAnswers,
   finishStick,
   give,
+  givenIn,
   isOpen,
   makeTarget,
   putOrder,
@@ -20,9 +21,11 @@ import {
   request,
   waitingIn,
 } from '../../src/store/incoming.ts'
-import { leaveList } from '../../src/store/listing.ts'
+import { leaveList, look } from '../../src/store/listing.ts'
 import { noteTarget } from '../../src/store/outgoing.ts'
-import { putAsideOnStick } from '../../src/store/stick.ts'
+import { openReceipt, readReceipts } from '../../src/store/receipts.ts'
+import { removeRubbish } from '../../src/store/rubbish.ts'
+import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
 import { BY, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
@@ -82,6 +85,12 @@ vi.mock('node:fs', async (original) => {
     unlink: stepped('unlink later', fs.unlink),
     mkdirSync: stepped('mkdir', fs.mkdirSync),
     rmdirSync: stepped('rmdir', fs.rmdirSync),
+    statSync: ((path: string, options?: undefined) => {
+      const status = fs.statSync(path, options)
+      // As on FAT, where each name has its place.
+      if (system.type === 0x4d44 && status?.isDirectory()) status.size = 32 * fs.readdirSync(path).length
+      return status
+    }) as typeof fs.statSync,
     statfsSync: (path: string) => {
       const status = fs.statfsSync(path)
       if (system.type !== undefined) status.type = system.type
@@ -177,6 +186,8 @@ describe('the file system', () => {
     let looks = 0
     expect(files.waitFor(() => ++looks === 50)).toBe(true)
     expect(files.waitFor(() => ++looks === 101)).toBe(false)
+    pauses.length = 0
+    expect([files.waitFor(() => true), pauses]).toEqual([true, []])
   })
 
   test.each([
@@ -231,6 +242,18 @@ describe('the file system', () => {
     expect(files.rename(two, join(directory, 'other'))).toBe(false)
   })
 
+  test('over NFS shows what is in the way of a decision to who makes the same, and that goes again', () => {
+    const directory = lot(0)
+    files.prepare(join(directory, 'draft'), 'a', '')
+    fail('rename', join(directory, 'draft'), 'ENOTEMPTY', () => {
+      if (stepsOf(/^(mkdir|rmdir) to/, directory).length === 2) system.before = () => {}
+    })
+    // The third time, there is nothing any more.
+    expect(files.decide(join(directory, 'draft'), join(directory, 'to'), 'a')).toBe('a')
+    expect(stepsOf(/^(mkdir|rmdir) to/, directory)).toEqual(['mkdir to', 'rmdir to', 'mkdir to', 'rmdir to'])
+    expect(pauses).toEqual([20, 20])
+  })
+
   test('keeps nothing open that is done with', async () => {
     const directory = lot(2, 'disk')
     const paths = [1, 2].map((n) => join(directory, X(n)))
@@ -240,6 +263,15 @@ describe('the file system', () => {
     await expect(files.flushFiles(paths)).rejects.toThrow('EIO')
     fail('unlink', paths[0] ?? '', 'EIO')
     expect(() => files.remove(paths[0] ?? '')).toThrow('EIO')
+    system.before = () => {}
+    const receipt = openReceipt(join(directory, 'r.jsonl'), [directory])
+    receipt.append([
+      { time: BY.claimed, station: 'A', iccid: iccid(1), device: null, directory },
+      { time: BY.claimed, station: 'A', iccid: iccid(2), device: null, directory },
+    ])
+    expect(readReceipts([directory])).toHaveLength(2)
+    fail('flush', join(directory, 'r.jsonl'), 'EIO')
+    expect(() => receipt.append([])).toThrow("can't write the receipt")
     system.before = () => {}
     files.write(join(directory, 'new'), 'text')
     expect(() => files.write(join(directory, 'new'), 'text')).toThrow('EEXIST')
@@ -318,6 +350,23 @@ describe('a stick', () => {
     system.steps = []
     expect(files.makeNew(join(directory, 'place'))).toBe(false)
     expect(stepsOf(FLUSHES, directory)).toEqual([])
+  })
+
+  test('grows with the names of what comes, and nobody may read what was in its new part', async () => {
+    const directory = onStick(0)
+    const textOf = ({ name }: { name: string }) => JSON.stringify(profile(name === X(1) ? 1 : 2))
+    await arriveOnStick(directory, [{ name: X(1) }, { name: X(2) }], textOf)
+    const named = (n: number) => [`read ${X(n)}`, `open ${X(n)}`]
+    expect(stepsOf(/^(flush|open 8|read 8)/, directory)).toEqual([
+      ...[...named(1), ...ALL, ...named(2), ...ALL, ...ALL, ...ALL],
+      ...[1, 2].flatMap((n) => [`open ${X(n)}`, `flush ${X(n)}`]),
+      ...[1, 2].map((n) => `read ${X(n)}`),
+    ])
+    // What is there is on the disk before anybody concludes from it, also if nothing is written.
+    put(directory, 3, `__${X(3)}`)
+    system.steps = []
+    await arriveOnStick(directory, [{ name: X(3) }], () => undefined)
+    expect(stepsOf(FLUSHES, directory)).toEqual(ALL)
   })
 
   test('has what is put aside on it before anybody reads it', () => {
@@ -495,6 +544,28 @@ describe('what comes', () => {
     expect(stepsOf(FLUSHES, directory)).toEqual([])
   })
 
+  test('is decided if that can be flushed, or is finished if its place is gone', () => {
+    const directory = lot(0)
+    const place = join(directory, '.incoming', 'abc')
+    mkdirSync(join(place, 'given'), { recursive: true })
+    writeFileSync(join(place, 'given', 'list'), '{"by":"b","items":[]}')
+    expect(givenIn(directory, 'abc')).toEqual({ by: 'b', items: [] })
+    for (const each of [place, dirname(place)]) {
+      failOnce('open', each, 'EIO')
+      expect(() => givenIn(directory, 'abc')).toThrow('EIO')
+      failOnce('open', each, 'ENOENT')
+      expect(givenIn(directory, 'abc')).toBeUndefined()
+    }
+  })
+
+  test('into a directory that somebody else makes meanwhile is no error, and any other one is', () => {
+    const directory = join(lot(0), 'new')
+    failOnce('mkdir', directory, 'EEXIST')
+    expect(() => makeTarget(directory)).not.toThrow()
+    failOnce('mkdir', directory, 'EIO')
+    expect(() => makeTarget(directory)).toThrow(`can't make the directory ${directory}`)
+  })
+
   test('of a request that can not be noted leaves no note of it', () => {
     const directory = lot(0)
     identityOf(directory)
@@ -586,4 +657,19 @@ test('the note of a move may be that of another call, which may have finished it
   noteTarget(directory, { ...note, to: '/elsewhere' })
   expect(readFileSync(path, 'utf8')).toBe('/there')
   expect(stepsOf(FLUSHES, directory)).toEqual(['flush .outgoing/a.b', 'flush .outgoing'])
+})
+
+test('rubbish that can not be removed wholly stays hidden, and nobody knows its name', () => {
+  const directory = lot(1)
+  const draft = `.~${'d'.repeat(20)}`
+  writeFileSync(join(directory, draft), '')
+  mkdirSync(join(directory, '.claims', iccid(9)), { recursive: true })
+  for (const path of [draft, `.claims/${iccid(9)}`]) utimesSync(join(directory, path), 1, 1)
+  const scratch = /[.]~(?!d{20})/
+  system.before = (name, path) => {
+    if (name === 'rmdir' || (name === 'unlink' && scratch.test(path))) throw failing('EACCES')
+  }
+  expect(() => removeRubbish(directory, look(directory), messages())).not.toThrow()
+  expect(names(directory).filter((name) => !name.startsWith('.~') || name === draft)).toEqual([X(1)])
+  expect(readdirSync(join(directory, '.claims'))).toEqual([expect.stringMatching(/^~[0-9a-f]{20}$/)])
 })
