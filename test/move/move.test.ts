@@ -233,9 +233,17 @@ describe('an interrupted move', () => {
 
   test('is finished, and nothing else, also if its source was restored since', async () => {
     await kill()
+    const [before, receipt] = [identityOf(source), join(temporaryDirectory(), 'r.jsonl')]
     renewIdentity(source)
-    expect(await move({ count: 1 })).toEqual([expect.stringMatching(/^finished .*2 profiles moved/)])
+    const finished = await move({ count: 1, receipt })
+    expect(finished).toEqual([expect.stringMatching(/^finished .*2 profiles moved/)])
     expect(names(source)).toEqual([X(3), X(4)])
+    // The order is from before, and so is what left by it; in the order of the ICCIDs.
+    const lines = readFileSync(receipt, 'utf8').trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { iccid: iccid(1), from: before },
+      { iccid: iccid(2), from: before },
+    ])
   })
 
   test('is finished also if a power cut has left the unused name beside the held one', async () => {
@@ -309,7 +317,7 @@ describe('an interrupted move', () => {
   })
 
   test('to a target that is lost is taken back when the user says so', async () => {
-    await kill(true)
+    const given = await kill(true)
     renameSync(target, `${target}.gone`)
     await expect(move({ isLost: true, target: '/elsewhere' })).rejects.toMatchObject({
       message: `no profile of ${source} is in transit to /elsewhere`,
@@ -318,6 +326,10 @@ describe('an interrupted move', () => {
     expect(await move({ isLost: true })).toEqual([
       `2 profiles unused again in ${source}: what ${target} has stored of them must never be used; destroy it`,
     ])
+    expect(names(source)).toEqual([1, 2, 3, 4].map(X))
+    // A call was late, and holds something for it.
+    renameSync(join(source, X(4)), join(source, `.${X(4)}~${given?.items[0]?.tag}`))
+    expect(await move({ isLost: true })).toEqual([expect.stringMatching(/^1 profile unused again/)])
     expect(names(source)).toEqual([1, 2, 3, 4].map(X))
     // Nothing is made in its place, and what was given up is not open any more.
     expect([existsSync(target), outgoingIn(source)]).toEqual([false, []])

@@ -118,6 +118,17 @@ describe('any profiles', () => {
     expect(await next({ hold })).toEqual(numbers(4))
   })
 
+  test('of a call that comes short and goes on are all its own: nothing is said of those that it has used', async () => {
+    directory = directoryOf(someProfiles(2))
+    let rounds = 0
+    const hold = () => {
+      const held = readdirSync(directory).find((name) => name.startsWith(`.${X(2)}~`)) ?? ''
+      if (++rounds === 1) mkdirSync(join(directory, `.!${held.split('~')[1]}`))
+    }
+    expect(await next({ count: 2, hold })).toEqual(numbers(1, 2))
+    expect([said, rounds, readdirSync(directory).filter((name) => name.includes('~'))]).toEqual([[], 2, []])
+  })
+
   test('are all or none', async () => {
     await expect(next({ count: 5 })).rejects.toMatchObject({
       outcome: 'no-profiles',

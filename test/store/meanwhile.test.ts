@@ -1,9 +1,18 @@
 /** What others do while a call waits for them. */
-import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
+import { createPrivateKey, hash } from 'node:crypto'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, inject, test, vi } from 'vitest'
-import { handOut, type Order } from '../../src/next/next.ts'
+import { type HandedOut, handOut, type Order } from '../../src/next/next.ts'
 import { begin, giveBack, settle } from '../../src/store/claims.ts'
 import { directoryOf, someProfiles, unusedIn } from '../support/directory.ts'
 import { BY, lot, messages, names, put, X } from '../support/lot.ts'
@@ -84,6 +93,33 @@ test('a call from which others take everything gives up after a second, and says
   })
   expect([rounds, times]).toEqual([20, Array.from({ length: 19 }, () => 50)])
   expect(unusedIn(directory)).toHaveLength(25)
+})
+
+test('a call waits for what another one is about to give back, or to give to the same device', async () => {
+  const directory = directoryOf(someProfiles(1))
+  const [own, other] = ['a', 'b'].map((tag) => join(directory, `.${X(1)}~${tag.repeat(20)}`)) as [
+    string,
+    string,
+  ]
+  renameSync(join(directory, X(1)), own)
+  // It has given it back, and holds it again.
+  waits.push(() => renameSync(own, other))
+  waits.push(() => renameSync(other, join(directory, X(1))))
+  const printed: string[] = []
+  const print = async (all: readonly HandedOut[]) => void printed.push(...all.map((each) => each.iccid))
+  await handOut(call(directory, {}), print)
+  expect([printed, waits.splice(0)]).toEqual([[iccid(1)], []])
+  const place = directoryOf(someProfiles(1))
+  const text = JSON.parse(readFileSync(join(place, X(1)), 'utf8'))
+  renameSync(join(place, X(1)), join(place, `.${X(1)}~${'a'.repeat(20)}`))
+  waits.push(() => {
+    mkdirSync(join(place, '.devices', hash('sha256', 'd')), { recursive: true })
+    writeFileSync(join(place, '.devices', hash('sha256', 'd'), iccid(1)), '{"device":"D"}')
+    writeFileSync(join(place, `__${X(1)}`), JSON.stringify({ ...text, device: 'D', claim: 'a' }))
+    rmSync(join(place, `.${X(1)}~${'a'.repeat(20)}`))
+  })
+  await handOut(call(place, { devices: ['D'] }), print)
+  expect(printed).toEqual([iccid(1), iccid(1)])
 })
 
 test('a call for which there is nothing does not wait', async () => {

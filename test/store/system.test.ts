@@ -16,13 +16,14 @@ import {
   givenIn,
   isOpen,
   makeTarget,
+  ordersIn,
   putOrder,
   receive,
   request,
   waitingIn,
 } from '../../src/store/incoming.ts'
 import { leaveList, look } from '../../src/store/listing.ts'
-import { noteTarget } from '../../src/store/outgoing.ts'
+import { giveUp, isGivenUp, noteTarget, outgoingIn } from '../../src/store/outgoing.ts'
 import { openReceipt, readReceipts } from '../../src/store/receipts.ts'
 import { removeRubbish } from '../../src/store/rubbish.ts'
 import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
@@ -481,6 +482,61 @@ describe('a stick', () => {
     put(target, 2, `__${X(2)}`)
     await moveProfiles({ ...order, ...rest })
     expect([names(source), names(target)]).toEqual([[X(2)], [X(1), `__${X(2)}`]])
+  })
+})
+
+describe('a move', () => {
+  const id = (target: string) => `${identityOf(target)}.${'a'.repeat(20)}`
+  const move = (source: string, target: string) =>
+    moveProfiles({
+      ...{ source, target, count: 1, isBack: false, isLost: false, messages: messages() },
+      ...{ stop: new AbortController().signal, progress: { follow() {} } },
+    })
+
+  /** At the next such step, another directory comes into the place of the target. */
+  const swapAt = (step: string, path: string, target: string) => {
+    system.before = (name, own) => {
+      if (name !== step || own !== path) return
+      system.before = () => {}
+      renameSync(target, `${target}.gone`)
+      mkdirSync(join(target, '.incoming'), { recursive: true })
+      identityOf(target)
+    }
+  }
+
+  test('gives nothing back because of another directory in the place of its target', async () => {
+    const [source, target] = [lot(2), lot(0)]
+    const own = id(target)
+    await putOrder(target, { id: own, source: identityOf(source), from: source, names: [X(1)] })
+    renameSync(join(source, X(1)), join(source, `.${X(1)}~${own}+${'b'.repeat(20)}`))
+    swapAt('read', join(target, '.incoming', own, 'given', 'list'), target)
+    await expect(move(source, target)).rejects.toMatchObject({
+      ...{ outcome: 'disk', message: `another directory is at ${target} now` },
+      hint: 'when both disks are there, with room, run the same command again: it finishes the move',
+    })
+    expect(names(source)).toEqual([expect.stringContaining('+'), X(2)])
+  })
+
+  test('keeps the note of its target until its order is closed there, and not in another directory', async () => {
+    const [source, target] = [lot(2), lot(0)]
+    const own = id(target)
+    await putOrder(target, { id: own, source: identityOf(source), from: source, names: [X(1)] })
+    swapAt('rename', join(target, '.incoming', own), target)
+    await expect(move(source, target)).rejects.toThrow('another directory is at')
+    expect(outgoingIn(source)).toEqual([{ id: own, to: target }])
+  })
+
+  test('that is given up while it ends is not closed: what came must never be used there', async () => {
+    const [source, target] = [lot(2), lot(0)]
+    const own = id(target)
+    await putOrder(target, { id: own, source: identityOf(source), from: source, names: [X(1)] })
+    system.before = (name, path) => {
+      if (!name.startsWith('unlink') || !path.includes('+')) return
+      system.before = () => {}
+      giveUp(source, own)
+    }
+    await expect(move(source, target)).rejects.toMatchObject({ outcome: 'copy' })
+    expect([ordersIn(target).length, isGivenUp(source, own)]).toEqual([1, true])
   })
 })
 
