@@ -8,6 +8,7 @@ import {
   finishAnswers,
   give,
   givenIn,
+  isOpen,
   NotStored,
   ordersIn,
   putOrder,
@@ -219,6 +220,8 @@ describe('an answer', () => {
 
 test('an order stands until it is closed, and its list is decided once', async () => {
   const directory = lot(0)
+  // A directory that is not there proves nothing.
+  expect(() => isOpen(directory, 'a.b')).toThrow('ENOENT')
   const order = { id: 'a.b', source: 'abc', from: '/there', names: [X(1)] }
   await putOrder(directory, order)
   expect(waitingIn(directory).orders).toEqual([order])

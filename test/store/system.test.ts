@@ -26,6 +26,7 @@ import { leaveList, look } from '../../src/store/listing.ts'
 import { giveUp, isGivenUp, noteTarget, outgoingIn } from '../../src/store/outgoing.ts'
 import { openReceipt, readReceipts } from '../../src/store/receipts.ts'
 import { removeRubbish } from '../../src/store/rubbish.ts'
+import { stateOf } from '../../src/store/state.ts'
 import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
 import { BY, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
@@ -41,6 +42,8 @@ const { system, pauses } = vi.hoisted(() => ({
     steps: [] as (readonly [name: string, path: string])[],
     /** Comes before each step, and may throw in its place. */
     before: (_name: string, _path: string, _to = '') => {},
+    /** Whether names are listed in another order: Node sorts them, but not on each system. */
+    isReversed: false,
   },
 }))
 
@@ -86,6 +89,11 @@ vi.mock('node:fs', async (original) => {
     unlink: stepped('unlink later', fs.unlink),
     mkdirSync: stepped('mkdir', fs.mkdirSync),
     rmdirSync: stepped('rmdir', fs.rmdirSync),
+    readdirSync: ((path: string, options?: undefined) => {
+      step('list', path)
+      const all = fs.readdirSync(path, options)
+      return system.isReversed ? all.reverse() : all
+    }) as typeof fs.readdirSync,
     statSync: ((path: string, options?: undefined) => {
       const status = fs.statSync(path, options)
       // As on FAT, where each name has its place.
@@ -103,7 +111,7 @@ vi.mock('node:fs', async (original) => {
 
 beforeEach(() => {
   pauses.length = 0
-  Object.assign(system, { type: undefined, steps: [], before: () => {} })
+  Object.assign(system, { type: undefined, steps: [], before: () => {}, isReversed: false })
 })
 
 const failing = (code: string) => Object.assign(new Error(code), { code })
@@ -407,8 +415,8 @@ describe('a stick', () => {
     const directory = onStick(1)
     const id = identityOf(directory)
     expect(readFileSync(join(directory, '.identity', id), 'utf8')).toBe('')
-    expect(stepsOf(/^rename/, directory)).toEqual([])
     disown(directory)
+    expect(stepsOf(/^rename/, directory)).toEqual([])
     writeFileSync(join(directory, '.identity', id), '{"birth":"1"}')
     put(directory, 1, `__${X(1)}`)
     expect(identityState(directory)).toBe('own')
@@ -436,6 +444,16 @@ describe('a stick', () => {
     expect(['c', 'd', 'e'].map((id) => isOpen(directory, id))).toEqual([false, true, false])
     await finishAnswers(directory, messages())
     expect([names(directory), readdirSync(join(directory, '.incoming'))]).toEqual([[X(1)], ['d']])
+    // What is whole only a moment later is kept for the next call.
+    const late = join(directory, '.incoming', 'e')
+    mkdirSync(late)
+    writeFileSync(join(late, 'answer'), '')
+    system.before = (name, path) => {
+      if (name !== 'read' || path !== join(late, 'order')) return
+      writeFileSync(join(late, 'answer'), `${JSON.stringify(profile(2))}\n`)
+    }
+    await finishAnswers(directory, messages())
+    expect(readdirSync(join(late))).toEqual(['answer'])
   })
 
   test('gives out nothing while a move into it is not finished', async () => {
@@ -483,6 +501,47 @@ describe('a stick', () => {
     await moveProfiles({ ...order, ...rest })
     expect([names(source), names(target)]).toEqual([[X(2)], [X(1), `__${X(2)}`]])
   })
+})
+
+test('lists are in the order of the ICCIDs, in whatever order the system tells the names', async () => {
+  const [directory, target, place] = [lot(3), lot(0), lot(0)]
+  for (const n of [4, 5]) put(directory, n, `__${X(n)}`)
+  system.isReversed = true
+  const { unused, used } = look(directory)
+  expect([unused, used]).toEqual([[1, 2, 3].map(X), [4, 5].map(X)])
+  const receipt = join(place, 'b.jsonl')
+  const rest = { stop: new AbortController().signal, messages: messages(), progress: { follow() {} } }
+  const order = { source: directory, target, count: 3, isBack: false, isLost: false, receipt }
+  await moveProfiles({ ...order, ...rest })
+  const digits = () => readReceipts([place]).map((each) => each.iccid)
+  expect(digits()).toEqual([1, 2, 3].map((n) => iccid(n)))
+  const line = { time: BY.claimed, station: 'A', iccid: iccid(9), device: null, directory }
+  for (const name of ['a.jsonl', 'c.jsonl']) writeFileSync(join(place, name), `${JSON.stringify(line)}\n`)
+  expect(digits()).toEqual([9, 1, 2, 3, 9].map((n) => iccid(n)))
+})
+
+test('a look on NFS may be older than a list: what that names is looked at again', () => {
+  const directory = lot(1)
+  system.before = (name, path) => {
+    if (name === 'list' && path === directory) put(directory, 2, `__${X(2)}`)
+  }
+  expect(stateOf(directory, iccid(2))).toMatchObject({ state: 'used', name: X(2) })
+})
+
+test('a directory has not lost what another call is making, nor has it two identities', () => {
+  const directory = lot(0)
+  put(directory, 1, `__${X(1)}`, { device: 'D', claim: 'a' })
+  let times = 0
+  system.before = (name, path, to) => {
+    if (name === 'rename' && to === join(directory, '.identity') && ++times === 1) {
+      mkdirSync(to)
+      writeFileSync(join(to, 'e'.repeat(20)), '{"birth":"0"}')
+    }
+    if (name === 'read' && path === join(directory, `__${X(1)}`)) mkdirSync(join(directory, '.devices'))
+  }
+  expect(identityOf(directory)).toBe('e'.repeat(20))
+  expect([times, readdirSync(join(directory, '.claims'))]).toEqual([1, []])
+  expect(identityState(directory)).toBe('own')
 })
 
 describe('a move', () => {
