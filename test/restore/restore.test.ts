@@ -272,6 +272,7 @@ describe('a backup from the middle of something', () => {
     expect(shown(directory)).toEqual(['__1', '__2'])
     // A record does not say which station made it.
     expect(textOf(directory, 1)).toMatchObject({ device: 'SN-1', station: stationName() })
+    expect(textOf(directory, 1).claimed).toMatch(/^\d{4}-.*Z$/)
     expect(
       records(directory)
         .map(({ device }) => device)
@@ -304,7 +305,10 @@ describe('a backup from the middle of something', () => {
   test('may be older than an identity: then the path says what has left', async () => {
     const directory = directoryOf([1, 2])
     const moved = { to: '/media/stick', move: 'a.b', from: '0'.repeat(20) }
-    await restored(directory, [fileOf(receipt(1, null, { ...moved, directory }), receipt(2, null, moved))])
+    const to = '/media/stick\u001b[2J'
+    const path = fileOf(receipt(1, null, { ...moved, directory, to }), receipt(2, null, moved))
+    // No terminal obeys it: the backslash of its escape begins what is short here.
+    expect((await restored(directory, [path])).join()).toContain('left for u{1b}[2J: ')
     expect(shown(directory)).toEqual(['1.aside', '2'])
   })
 
@@ -388,6 +392,17 @@ describe('what contradicts', () => {
         .sort(),
     ).toEqual(['SN-3'])
     expect(identity(directory)).toHaveLength(1)
+  })
+
+  test('is that two stations handed one profile out at once, for devices that nobody knows', async () => {
+    const directory = directoryOf([1])
+    const time = '2026-03-01T06:00:00.000Z'
+    const files = ['line-1', 'line-2'].map((station) => fileOf(receipt(1, null, { time, station })))
+    const said = await restored(directory, files)
+    expect(said.filter((line) => line.startsWith('two'))).toEqual([
+      'two devices: nobody known has 1: station line-1, r.jsonl:1',
+      'two devices: nobody known has 1: station line-2, r.jsonl:1',
+    ])
   })
 
   test('is recorded for no device if the backup lacks it, either', async () => {

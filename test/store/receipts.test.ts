@@ -290,4 +290,7 @@ test('in a directory, what was written again is not passed over: a mark is refus
   expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2)])
   put(Buffer.from(`\r\n${line(2)}`))
   expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2)])
+  if (hasPosix) symlinkSync(newFile(line(3)), join(directory, 'c.jsonl'))
+  const linked = hasPosix ? [iccid(3)] : []
+  expect(readReceipts([directory]).map(({ iccid }) => iccid)).toEqual([iccid(1), iccid(2), ...linked])
 })
