@@ -60,6 +60,7 @@ describe('any profiles', () => {
   test('are the lowest ones, used and printed, and nothing else is left', async () => {
     expect(await next()).toEqual(numbers(1))
     expect(await next({ count: 2 })).toEqual(numbers(2, 3))
+    expect(readdirSync(directory).filter((name) => name.includes('~'))).toEqual([])
     expect(namesIn(directory)).toEqual([...[1, 2, 3].map((n) => `__${X(n)}`), X(4)].sort())
   })
 
@@ -67,7 +68,8 @@ describe('any profiles', () => {
     const told: [number, string][] = []
     const messages = { warn() {}, tell: (level: number, text: string) => void told.push([level, text]) }
     await next({ messages })
-    await next({ messages, devices: ['D'] })
+    // Short, whatever the user has typed.
+    await next({ messages, devices: ['D'], directory: `${directory}/.` })
     expect(told).toEqual([
       [2, `opening ${X(1)}`],
       [1, `handed out ${iccid(1)}, now ${join(directory, `__${X(1)}`)}`],
@@ -191,6 +193,14 @@ describe('any profiles', () => {
     expect(said).toEqual([])
     const one = directoryOf(someProfiles(1))
     await expect(next({ directory: one, key: otherKey })).rejects.toMatchObject({ outcome: 'key' })
+  })
+
+  test('of another key are passed over and named, if they are but four', async () => {
+    const { publicKey } = inject('otherKeys')
+    for (const n of [1, 2, 3, 4]) writeFileSync(join(directory, X(n)), storedFile(plainProfile(n), publicKey))
+    addProfile(directory, plainProfile(5))
+    expect(await next()).toEqual(numbers(5))
+    expect(said).toHaveLength(4)
   })
 
   test('of another key are passed over if the key has decrypted one, also one that is rejected', async () => {
@@ -407,6 +417,10 @@ describe('the profile that the call names', () => {
     expect(await next({ iccid: iccid(2), devices: ['D'] })).toEqual(numbers(2))
     expect(recordOf(directory, 'D')?.iccid).toBe(iccid(2))
     expect(await next({ iccid: iccid(2), devices: ['D'] })).toEqual(numbers(2))
+    // With --new, the device must not have it yet.
+    expect(await next({ iccid: iccid(4), devices: ['E'], isNew: true })).toEqual(numbers(4))
+    const again = next({ iccid: iccid(4), devices: ['E'], isNew: true })
+    await expect(again).rejects.toMatchObject({ outcome: 'has-profile' })
   })
 
   test('is refused for a device that has another one, and for another device', async () => {

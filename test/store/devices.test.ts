@@ -127,6 +127,9 @@ test('a call that slept so long that its draft is gone fails, and is no bug', as
   const made = makeRecords(directory, [record('E', 2)])
   const draft = readdirSync(join(directory, '.devices')).find((name) => name.startsWith('~')) ?? ''
   rmSync(join(directory, '.devices', draft), { recursive: true })
-  await expect(made).rejects.toMatchObject({ outcome: 'disk' })
+  await expect(made).rejects.toMatchObject({
+    ...{ outcome: 'disk', message: "the record of device E can't be made" },
+    hint: 'run the same command again',
+  })
   expect(recordOf(directory, 'E')).toBe(undefined)
 })

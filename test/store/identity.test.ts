@@ -50,7 +50,12 @@ const refused = expect.objectContaining({ outcome: 'copy' })
 describe('an identity', () => {
   test('is made once, and goes along when the directory gets another name', () => {
     const directory = directoryWith()
-    expect(() => identityIn(directory)).toThrow(expect.objectContaining({ outcome: 'disk' }))
+    expect(() => identityIn(directory)).toThrow(
+      expect.objectContaining({
+        ...{ outcome: 'disk', message: `${directory} is gone, or has lost .identity` },
+        hint: 'check that its disk or its share is there, and run the same command again',
+      }),
+    )
     expect(identityState(directory)).toBe('none')
     entered(directory)
     const id = identityIn(directory)

@@ -1,6 +1,15 @@
 /** What is asked of the file system, in which order, on disks that this machine does not have; and what odd answers of it mean. */
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
@@ -30,6 +39,7 @@ import { stateOf } from '../../src/store/state.ts'
 import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
 import { BY, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
+import { hasPosix } from '../support/system.ts'
 
 /** EXT4_SUPER_MAGIC and MSDOS_SUPER_MAGIC of statfs(2). */
 const [EXT4, FAT] = [0xef53, 0x4d44]
@@ -654,6 +664,7 @@ describe('what comes', () => {
     const directory = join(lot(0), 'new')
     makeTarget(directory)
     expect(stepsOf(/^(mkdir|flush)/, directory)).toEqual(['mkdir .', 'flush .', 'flush ..'])
+    if (hasPosix) expect(statSync(directory).mode & 0o777).toBe(0o700)
     system.steps = []
     makeTarget(directory)
     expect(stepsOf(FLUSHES, directory)).toEqual([])
