@@ -35,10 +35,14 @@ describe('what is taken', () => {
     ['next --new --no-crc', { new: true, noCrc: true, noSmsc: false }],
     ['fetch -n 08 -a=-key-', { count: 8, apiKey: '-key-' }],
     ['fetch --stock 150', { stock: 150, count: undefined }],
+    ['fetch -n 999999999', { count: 999_999_999 }],
+    ['next -n 1 --receipt /devices/r.jsonl', { count: 1, receipt: '/devices/r.jsonl' }],
+    ['next --receipt=-r.jsonl=1', { receipt: '-r.jsonl=1' }],
+    [['next', '-i', 'my profiles', '--key=a=b c.pem'], { directory: 'my profiles', key: 'a=b c.pem' }],
     ['restore --receipts a --receipts b', { receipts: ['a', 'b'] }],
     ['status --device 42 --passed', { device: ['42'], passed: true }],
     ['help next', { topic: 'next' }],
-  ])('%s', (line, expected) => expect(parsed(line)).toMatchObject(expected))
+  ] as [string | string[], object][])('%s', (line, expected) => expect(parsed(line)).toMatchObject(expected))
 
   test('the variable stands for the option, the option wins, and an empty variable is not set', () => {
     const env = { SOFTSIM_KEY_FILE: 'v.pem', SOFTSIM_DIR: '' }
@@ -53,17 +57,25 @@ describe('what is refused', () => {
     ['-v', /^no command given/],
     ['nxet', /^unknown command \| use fetch, next, /],
     ['-k a.pem nxet', /^no command given/],
-    ['next -x', /^unknown option: word 2 after softsim \| see softsim help next; /],
+    [
+      'next -x',
+      /^unknown option: word 2 after softsim \| see softsim help next; a value is a word of its own: -n 5$/,
+    ],
     ['next --coutn 5', /^unknown option: word 2 /],
     ['next -n5', /^unknown option: word 2 .*-n 5$/],
     ['status --since today', /^unknown option: word 2 /],
     ['next -k', /^-k needs a value/],
     ['next -k -n 5', /^-k needs a value \| .*-k=VALUE$/],
     ['next -vk a.pem', /^unexpected word: word 3 /],
-    ['next -vk', /^-k needs a value/],
-    ['next -k a -k b', /^-k is given twice/],
+    ['next -vk', /^-k needs a value \| give it as a word of its own: -k VALUE$/],
+    ['next -k a -k b', /^-k is given twice \| give it once$/],
     ['next -k a --key b', /^--key is given twice/],
-    ['next a.pem', /^unexpected word: word 2 .*quotes$/],
+    ['next -k a -k a', /^-k is given twice/],
+    ['station --timeout 5 --timeout 6', /^--timeout is given twice/],
+    [
+      'next a.pem',
+      /^unexpected word: word 2 after softsim \| see softsim help next; options begin with -, and a value with spaces stands in quotes$/,
+    ],
     ['next -i a a', /^unexpected word: word 4 /],
     ['help next fetch', /^unexpected word: word 3 /],
     ...[
@@ -78,7 +90,9 @@ describe('what is refused', () => {
         [line, /^the value of -n is not a whole number from 1 to 999999999 \| for example: -n 100$/] as const,
     ),
     ['fetch --stock 1.5', /^the value of --stock is not a whole number/],
-    ['next --format js', /^the value of --format is not hex, json or raw/],
+    ['next --format js', /^the value of --format is not hex, json or raw \| for example: --format raw$/],
+    ['status --format raw', /^the value of --format is not text, json or csv \| for example: --format csv$/],
+    ['next --format HEX', /^the value of --format is not hex, json or raw/],
     ['next --format xml', /^the value of --format is not hex, json or raw/],
     ...[['next', '--iccid', '8988 -n 2'], 'next --iccid ../x', 'next --iccid 123'].map(
       (line) => [line, /^the value of --iccid is not 18 to 20 digits/] as const,
@@ -96,7 +110,12 @@ describe('what is refused', () => {
     ['station --baud 9600x', /^the value of --baud is not a whole number/],
     ['station --read ICCID', /^--read has no \(\.\.\.\) around the ICCID/],
     ['station --read ((', /^the value of --read is not a regular expression/],
-    ['next --receipt -', /^--receipt names a file/],
+    [
+      'next --receipt -',
+      /^--receipt names a file: standard output is for the device \| such as receipt.jsonl$/,
+    ],
+    ['next --receipt /proc/self/fd/1', /^--receipt names a file/],
+    ['move --receipt /dev/tty', /^--receipt names a file/],
     ['next --receipt /dev/stdout', /^--receipt names a file/],
     ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
     [['fetch', '-a', 'Token x'], /^the value of -a begins with "Token"/],
@@ -161,6 +180,51 @@ test.each([
     expect(refused('next', { [variable]: text })).toContain(`the value of ${variable} ${words}`)
   for (const variable of ['SOFTSIM_API_KEY', 'SOFTSIM_DIR', 'SOFTSIM_URL'])
     expect(refused('fetch', { [variable]: text })).toContain(`the value of ${variable} ${words}`)
+})
+
+test.each([
+  ['', 'is empty', 'the variable that it comes from is not set'],
+  ['-----END PRIVATE KEY-----', 'is a key, not the name of a file', 'save it to a file, and name that'],
+  ['a\nb', 'has a line break in it', 'save the script or the file of variables with line ends of Unix'],
+  [' a', 'begins or ends with a blank', 'remove it'],
+  ['a\u001bb', 'has a control character in it', 'enter it again'],
+  [
+    '"a"',
+    'has quotes in it',
+    'remove them; an env file takes a value without quotes, and cmd reads \\" as a quote',
+  ],
+  ['a # b', 'has a comment in it', 'in an env file, a comment is a line of its own'],
+  ['~', 'begins with ~', 'a shell replaces it only where a word begins'],
+  [
+    '$HOME',
+    'has a variable in it that nothing has replaced',
+    'it may not be set, or stand in single quotes or in an env file: give its value',
+  ],
+])('the remedy for %j: %s, %s', (text, words, remedy) => {
+  expect(refused(['next', `-k=${text}`])).toBe(
+    `the value of -k ${words} | ${remedy}; for example: -k /data/softsim.pem`,
+  )
+  expect(refused(['station', `--port=${text}`])).toBe(
+    `the value of --port ${words} | ${remedy}; for example: --port /dev/ttyUSB0`,
+  )
+})
+
+test('an example of a value is one of its own kind', () => {
+  const exampleOf = (option: string, command: string) =>
+    refused([command, `${option}=~`]).split('example: ')[1]
+  const kinds: [option: string, command: string, example: string][] = [
+    ['-i', 'next', '/data/profiles'],
+    ['-o', 'fetch', '/data/profiles'],
+    ['-o', 'move', '/data/profiles'],
+    ['-u', 'fetch', 'https://api.onomondo.com/sims/profiles'],
+    ['-a', 'fetch', '...'],
+    ['-k', 'status', '/data/softsim.pem'],
+    ['--receipt', 'station', '/data/receipt.jsonl'],
+    ['--receipts', 'restore', 'receipts'],
+    ['--program', 'station', './program-device'],
+  ]
+  for (const [option, command, example] of kinds)
+    expect(exampleOf(option, command)).toBe(`${option} ${example}`)
 })
 
 test.each([
