@@ -38,6 +38,9 @@ describe('an answer from a cache is no stock', () => {
     { 'x-cache': 'MISS, HIT' },
     { 'x-cache-status': 'STALE' },
     { 'cf-cache-status': 'UPDATING' },
+    { 'cf-cache-status': 'REVALIDATED' },
+    { 'x-varnish-cache': 'HIT' },
+    { 'x-cache': `HIT ${'x'.repeat(999)}` },
     { 'akamai-cache-status': 'Hit from child' },
     { 'x-nginx-cache': 'HIT' },
     { 'cache-status': 'gateway; hit' },
@@ -46,7 +49,7 @@ describe('an answer from a cache is no stock', () => {
     const failure = cacheFailure(200, headers)
     expect(failure).toMatchObject({ outcome: 'service', traits: { isRepeated: true } })
     expect(failure?.message).toMatch(
-      /^the answer is from a cache \(.+\): other devices may have its profiles/,
+      /^the answer is from a cache \(.{1,200}\): other devices may have its profiles/,
     )
     // What a cache says of an empty stock, or of a key, is nothing that the service says now.
     expect(cacheFailure(404, headers)?.outcome).toBe('service')
@@ -102,6 +105,24 @@ test('each entry is checked on its own, by the check that next has, and named if
   expect(refused.filter((each) => each.includes(`(ICCID ${iccid(3)})`))).toHaveLength(texts.length)
 })
 
+test('a bad entry is named by its digits alone', () => {
+  const { refused } = read(listOf(GOOD, { iccid: `${iccid(2, 19)}F`, profile: '*' }, { ...GOOD, iccid: KEY }))
+  expect(refused).toEqual([
+    `entry 2 (ICCID ${iccid(2, 19)}): the encrypted profile in it is not base64`,
+    'entry 3: the ICCID in it is not 18 to 20 digits',
+  ])
+})
+
+test('a list without an entry: there are no more', () => {
+  const { message, hint, outcome, traits } = failureOf(listOf())
+  expect([outcome, message, hint]).toEqual([
+    'no-profiles',
+    'the service has no more profiles',
+    'ask the service provider for more; if your account has some, check the URL of the service',
+  ])
+  expect(traits.mayHaveAllocated).toBeUndefined()
+})
+
 test('a byte order mark is ignored', () => {
   expect(read(`\ufeff${listOf(GOOD)}`).profiles).toEqual([GOOD])
 })
@@ -125,6 +146,24 @@ describe('what can not be read', () => {
     const failure = failureOf('<html><title>Log in</title>')
     expect(failure.message).toBe('the answer is a web page: Log in')
     expect(failure.traits.mayHaveAllocated).toBeUndefined()
+    expect(failureOf('\r\n <html><title>Log in</title>').message).toBe('the answer is a web page: Log in')
+  })
+
+  test('of a long page, the first part may have the title, and no end of a long key is shown', () => {
+    const pageWith = (before: number, length: number) => {
+      const begin = `<html>${' '.repeat(before)}<title>Log in</title>`
+      return failureOf(begin.padEnd(length, '.')).message
+    }
+    expect(pageWith(16_000, 16 * 1024)).toBe('the answer is a web page: Log in')
+    expect(pageWith(12_000, 99_000)).toBe('the answer is a web page: Log in')
+    const key = 'long-key'.repeat(50)
+    const cut = failureOf(`${' '.repeat(16_100)}${key}`, { hide: hiding(key) })
+    expect(cut.message).not.toContain('key')
+  })
+
+  test('a large entry is kept, too', () => {
+    const large = { ...GOOD, profile: 'A'.repeat(60_000) }
+    expect(profilesIn(listOf(large, GOOD).slice(0, -1))).toEqual([large, GOOD])
   })
 
   const nested = { ...GOOD, meta: { tags: [{ a: '}' }], note: '"{' } }
@@ -177,6 +216,45 @@ test('an error asks for no pause if requests are left, or if it does not say how
   expect(pauses).toEqual([0, 0])
 })
 
+test('a time to retry says only with 503 that nothing was started', () => {
+  const headers = { 'retry-after': '5', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5' }
+  for (const status of [500, 502, 504])
+    expect(failureOf('', { status, headers }).traits).toMatchObject({
+      mayHaveAllocated: true,
+      pauseMs: 5000,
+    })
+})
+
+test('429 asks for a pause: as long as it says, or of a minute', () => {
+  const pauses = [{ 'retry-after': '7' }, { 'x-ratelimit-reset': '9' }, {}].map((headers) => {
+    const { message, hint, traits } = failureOf('slow down', { status: 429, headers })
+    expect([message, hint]).toEqual(['the rate limit is reached (429): slow down', 'try again later'])
+    return traits.pauseMs
+  })
+  expect(pauses).toEqual([7000, 9000, 60_000])
+})
+
+test.each([
+  [401, 'the service does not accept the API key (401): why', 'use an API key for SoftSIM profiles'],
+  [
+    403,
+    'the service does not accept the API key (403): why',
+    'use an API key for SoftSIM profiles; or check the URL of the service',
+  ],
+  [
+    404,
+    'the service has no more profiles (404): why',
+    'ask the service provider for more; if your account has some, check the URL of the service',
+  ],
+  [
+    500,
+    'the service answered 500: why',
+    'check the URL of the service, and try again later; if that does not help, tell the operator of the service',
+  ],
+])('%i: %s, and what helps', (status, message, hint) => {
+  expect(failureOf('why', { status })).toMatchObject({ message, hint })
+})
+
 test('503 with a time to retry costs nothing', () => {
   const { traits } = failureOf('', { status: 503, headers: { 'retry-after': '120' } })
   expect(traits).toMatchObject({ isPassing: true, mayHaveAllocated: false, pauseMs: 120_000 })
@@ -189,6 +267,12 @@ test.each([
 ])('a redirect to %s is named, and not followed', (location, named) => {
   const failure = failureOf('', { status: 308, headers: { location } })
   expect(failure.message).toBe(`the service redirects to ${named} (308)`)
+})
+
+test('an error with a location, or a redirect without one, is no redirect', () => {
+  const headers = { location: 'https://other.example/' }
+  expect(failureOf('', { status: 400, headers }).message).toBe('the service answered 400')
+  expect(failureOf('', { status: 302 }).message).toBe('the service answered 302')
 })
 
 test('of an error page, the title is shown; of another text, its beginning, without the key', () => {
