@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, inject, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { decryptor, wrongKey } from '../../src/key/private-key.ts'
+import { decryptor, RIGHT_KEY, wrongKey } from '../../src/key/private-key.ts'
 import { encrypt, plainProfile } from '../support/profiles.ts'
 
 const { privateKey, publicKey } = inject('keys')
@@ -50,5 +50,6 @@ test('the failure of a wrong key names its file and how many profiles were tried
   expect(wrongKey(key, 5)).toMatchObject({
     outcome: 'key',
     message: 'the key softsim.pem does not decrypt 5 profiles',
+    hint: `${RIGHT_KEY}; if only these are of another one, move them away: softsim move takes the lowest`,
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
 import {
   missingKeys,
+  NRF_REJECTS,
   newerProblems,
   parsePlaintext,
   problems,
@@ -30,6 +31,7 @@ function refusal(action: () => unknown): string {
 
 test('a field that is absent, null or empty is null', () => {
   const { pin: _, ...rest } = PLAIN
+  expect(parsePlaintext(stored, plaintext(), OPTIONS)).toEqual(PLAIN)
   const bytes = Buffer.from(JSON.stringify({ ...rest, puk: null, adm: '', unknown: [1] }))
   expect(parsePlaintext(stored, bytes, OPTIONS)).toEqual({ ...PLAIN, pin: null, puk: null, adm: null })
 })
@@ -83,39 +85,66 @@ const rows = (values: Partial<Record<Field, string[]>>) =>
 test.each(
   rows({
     imsi: ['1'.repeat(6), '1'.repeat(15)],
-    iccid: ['8'.repeat(19), '8'.repeat(20), `${'8'.repeat(19)}F`],
+    iccid: ['8'.repeat(19), '8'.repeat(20), `${'8'.repeat(19)}F`, `${'8'.repeat(20)}f`],
+    opc: ['abcdefABCDEF01234567890123456789'],
     k: ['abcdefABCDEF01234567890123456789'],
-    pin: ['1234', '12345678'],
-    puk: ['1', '12345678'],
-    adm: ['a!~Z0+/=', '0123456789abcDEF'],
-    smsp: ['F'.repeat(104)],
-    smsc: ['1', `+${'1'.repeat(20)}`],
+    kic: ['abcdefABCDEF01234567890123456789'],
+    kid: ['abcdefABCDEF01234567890123456789'],
+    pin: ['1', '1234', '12345678'],
+    puk: ['1', '12345678', '!~aZ'],
+    adm: ['a!~Z0+/=', '0123456789abcDEF', '~', '!'],
+    smsp: ['F'.repeat(104), 'f0'.repeat(52)],
+    smsc: ['1', `+${'1'.repeat(20)}`, '0044 (7797) 70-4848'],
   }),
 )('%s %s is accepted', (field, value) => expect(problemsWith(field, value)).toEqual([]))
+
+/** What is said of each field that has another form. */
+const SENTENCES: Record<Field, string> = {
+  imsi: 'the IMSI is not 6 to 15 digits',
+  iccid: 'the ICCID is not 19 or 20 digits',
+  opc: 'OPc is not 32 hex digits',
+  k: 'K is not 32 hex digits',
+  kic: 'KIC is not 32 hex digits',
+  kid: 'KID is not 32 hex digits',
+  smsp: 'SMSP is not 104 hex digits',
+  smsc: 'the SMSC does not have 1 to 20 digits',
+  pin: 'the PIN is not 4 to 8 digits',
+  puk: 'the PUK is not 4 to 8 ASCII characters',
+  adm: 'the ADM is not 4 to 8 ASCII characters or 16 hex digits',
+}
 
 test.each(
   rows({
     imsi: ['1'.repeat(5), '1'.repeat(16), '00101012345606x', ' 001010123456063', '001010123456063\n'],
     iccid: ['8'.repeat(18), '8'.repeat(21), `${'8'.repeat(18)}FF`],
-    opc: ['0'.repeat(31)],
+    opc: ['0'.repeat(31), '0'.repeat(33)],
     k: ['0'.repeat(33), `${'0'.repeat(31)}g`, `${'0'.repeat(32)}\n`],
-    kic: ['0'.repeat(30)],
-    kid: ['0'.repeat(34)],
-    pin: ['123456789', '12ab'],
-    puk: ['123456789', 'naïve'],
-    adm: ['123456789', 'a b', '0'.repeat(15), '0'.repeat(17), `${'0'.repeat(15)}g`, `${'0'.repeat(16)}\n`],
-    smsp: ['F'.repeat(102), 'F'.repeat(106)],
+    kic: ['0'.repeat(31), '0'.repeat(33)],
+    kid: ['0'.repeat(31), '0'.repeat(33)],
+    pin: ['123456789', '12ab', '12 4', '1234\n'],
+    puk: ['123456789', 'naïve', 'a b', '12\x7f4', '1234\n'],
+    adm: [
+      '123456789',
+      'a b',
+      '12\x7f4',
+      '0'.repeat(15),
+      '0'.repeat(17),
+      `${'0'.repeat(15)}g`,
+      `${'0'.repeat(16)}\n`,
+    ],
+    smsp: ['F'.repeat(103), 'F'.repeat(105), `${'F'.repeat(103)}g`],
     smsc: ['+', '1'.repeat(21)],
   }),
 )('%s %j is refused in one sentence that does not show the value', (field, value) => {
   const found = problemsWith(field, value)
-  expect(found).toHaveLength(1)
+  expect(found).toEqual([SENTENCES[field]])
   expect(found[0]?.toLowerCase()).toContain(field)
   expect(found[0]).not.toContain(value)
 })
 
 test.each<Field>(['imsi', 'iccid', 'opc', 'k'])('%s is required', (field) => {
-  for (const missing of [null, '']) expect(problemsWith(field, missing)).toHaveLength(1)
+  const name = { imsi: 'IMSI', iccid: 'ICCID', opc: 'OPc', k: 'K' }[field as 'k']
+  for (const missing of [null, '']) expect(problemsWith(field, missing)).toEqual([`no ${name}`])
 })
 
 test.each<Field>(['kic', 'kid', 'pin', 'puk', 'adm', 'smsp', 'smsc'])('%s may be absent', (field) => {
@@ -151,12 +180,31 @@ describe('newer devices', () => {
 
 test('all problems are reported, not only the first', () => {
   const empty = Object.fromEntries(FIELDS.map((field) => [field, null])) as Profile
-  expect(problems(empty, ALL)).toHaveLength(4)
+  expect(problems(empty, ALL)).toEqual(['no IMSI', 'no ICCID', 'no OPc', 'no K'])
+  const wrong = Object.fromEntries(FIELDS.map((field) => [field, '-'])) as Profile
+  const said = ['imsi', 'iccid', 'opc', 'k', 'kic', 'kid', 'smsp', 'smsc', 'pin'] as const
+  expect(problems({ ...wrong, smsc: '+', puk: '1', adm: '1' }, ALL)).toEqual(
+    said.map((each) => SENTENCES[each]),
+  )
+})
+
+test('what is sealed is named after what is wrong with it', () => {
+  const said = (bytes: Buffer) => refusal(() => parsePlaintext(stored, bytes, OPTIONS))
+  expect(said(Buffer.from('no'))).toBe('unfit: a device would reject it: no IMSI, no OPc, no K')
+  expect(said(plaintext({ pin: 1 }))).toBe('unfit: the decrypted data is not a profile')
+  // Which ICCID it is comes before what else is wrong.
+  expect(said(plaintext({ iccid: '89880000000000000025', k: 'short' }))).toBe(
+    'unfit: the encrypted ICCID is a different one',
+  )
 })
 
 test('keys for changes over the air may be missing, and are named', () => {
   expect(missingKeys(GOOD)).toEqual([])
   expect(missingKeys({ ...GOOD, kid: null })).toEqual(['KID'])
+  expect(missingKeys({ ...GOOD, kic: '' })).toEqual(['KIC'])
+  expect(NRF_REJECTS).toBe(
+    'nRF firmware rejects such a profile since the end of July 2026; other devices take it',
+  )
   expect(missingKeys({ ...GOOD, kic: null, kid: null })).toEqual(['KIC', 'KID'])
 })
 

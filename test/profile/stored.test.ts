@@ -45,9 +45,21 @@ test.each([
   expect(refusal(() => parseStored(damaged))).toMatch(/^damaged: ./)
 })
 
+test('what is damaged is said, and what comes first', () => {
+  const said = (changes: object) => refusal(() => parseStored(text(changes), 'copy.json'))
+  expect(said({ profile: 1 })).toBe('damaged: it does not contain an ICCID and an encrypted profile')
+  expect(said({ iccid: '8988', profile: '*' })).toBe('damaged: the ICCID in it is not 18 to 20 digits')
+  expect(said({ profile: '*' })).toBe('damaged: the encrypted profile in it is not base64')
+  expect(said({})).toBe(`damaged: its name does not match the ICCID in it, ${iccid}`)
+  expect(said({ iccid: `${nth(1, 19)}F` })).toBe(
+    `damaged: its name does not match the ICCID in it, ${nth(1, 19)}`,
+  )
+})
+
 test('a file under the name of another profile is damaged', () => {
   expect(refusal(() => parseStored(text(), `${nth(2)}.json`))).toContain(iccid)
-  expect(refusal(() => parseStored(text(), 'copy.json'))).toContain(iccid)
+  for (const name of ['copy.json', `${iccid}.JSON`, `${iccid}`.slice(0, 19), `__${iccid}.json`])
+    expect(refusal(() => parseStored(text(), name))).toContain(iccid)
 })
 
 test.each(['AAAA', 'AAA=', 'AA==', 'az09+/AA', 'AAAAAA=='])('%s is base64', (base64) =>
