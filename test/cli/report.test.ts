@@ -69,6 +69,45 @@ describe('a failure that concerns a value of a variable says which', () => {
   })
 })
 
+test('a message is shown from its number of -v on, and a warning always', () => {
+  const said = ([0, 1, 2, 3] as const).map((level) =>
+    written((report) => {
+      report.warn('w')
+      for (const each of [0, 1, 2, 3] as const) report.tell(each, String(each))
+    }, level),
+  )
+  const lines = ['softsim: 0\n', 'softsim: 1\n', 'softsim: 2\n', 'softsim: 3\n']
+  expect(said).toEqual([1, 2, 3, 4].map((n) => `softsim: warning: w\n${lines.slice(0, n).join('')}`))
+})
+
+test('an error is followed by its hint, where a value comes from, and with -vvv by its stack alone', () => {
+  const failure = new Failure('disk', "can't read /data/p", 'look', new Error('inner'))
+  const text = written((report) => {
+    report.cameFrom('SOFTSIM_DIR', '/data/p')
+    report.failure(failure)
+  }, 3)
+  expect(text.split('\n').slice(0, 4)).toEqual([
+    "softsim: error: can't read /data/p",
+    'softsim: hint: look',
+    'softsim: hint: the environment variable SOFTSIM_DIR says /data/p',
+    expect.stringMatching(/^softsim: +at /),
+  ])
+})
+
+test('a value in the hint, or behind a dot or a dash, is another one or the same', () => {
+  const isNamed = (message: string, hint: string) =>
+    written((report) => {
+      report.cameFrom('SOFTSIM_RECEIPT', 'r(1).jsonl')
+      report.failure(new Failure('disk', message, hint))
+    }).includes('SOFTSIM_RECEIPT says r(1).jsonl\n')
+  expect(isNamed('full', 'look at r(1).jsonl')).toBe(true)
+  expect(isNamed('r(1).jsonl, and so on', '')).toBe(true)
+  expect(isNamed('r1.jsonl', '')).toBe(false)
+  expect(isNamed('x.r(1).jsonl', '')).toBe(false)
+  expect(isNamed('x-r(1).jsonl', '')).toBe(false)
+  expect(isNamed('r(1).jsonl-old', '')).toBe(false)
+})
+
 test('a line of progress stays below each message', () => {
   const steps: string[] = []
   const report = new Report((text) => void steps.push(text))
@@ -102,9 +141,11 @@ test('a secret is hidden without the blanks round it, and if it is as short as c
     report.hide(' hunter22\n')
     report.hide('abcd')
     report.hide('is')
-    report.warn('it is hunter22 or abcd')
+    report.hide('its')
+    report.hide()
+    report.warn('it is hunter22 or abcd, its own')
   })
-  expect(text).toBe('softsim: warning: it is *** or ***\n')
+  expect(text).toBe('softsim: warning: it is *** or ***, its own\n')
 })
 
 test('a secret that begins with another secret is hidden completely, in either order', () => {

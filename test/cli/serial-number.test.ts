@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deviceFor, deviceFormat } from '../../src/cli/serial-number.ts'
+import { UsageError } from '../../src/failure.ts'
 
 const formatOf = (SOFTSIM_DEVICE_FORMAT: string) => deviceFormat({ SOFTSIM_DEVICE_FORMAT })
 
@@ -16,14 +17,18 @@ function said(text: string, format?: string): string | undefined {
 }
 
 const NO_READ = /^the scanner has read nothing \| scan the device again$/
-const NO_VALUE = /^the script has no serial number \| check where the script gets it from; /
+const NO_VALUE =
+  /^the script has no serial number \| check where the script gets it from; nothing was claimed$/
 const VARIABLE = /^a variable that was not replaced \| check how the script writes variables$/
-const MESSAGE = /^a message of a program \| check where the script gets the serial number from; /
+const MESSAGE =
+  /^a message of a program \| check where the script gets the serial number from; nothing was claimed$/
 const PORT = /^a port \| write the output to the port with >$/
-const CHIP = /^what a script reads from an empty chip \| /
-const DRIVE = /^a path \| git-bash makes it of /
+const CHIP =
+  /^what a script reads from an empty chip \| program the serial number of the chip, or take the one of the label$/
+const DRIVE = /^a path \| git-bash makes it of \/A123, unless MSYS_NO_PATHCONV=1 is set$/
+const DASH = /^written with a dash that is no hyphen \| enter it again, with -$/
 const BLANK = /^written with a blank that is no space \| enter it again, with spaces$/
-const CELL = /^a spreadsheet has lost the serial number \| make its column text, /
+const CELL = /^a spreadsheet has lost the serial number \| make its column text, and enter the number again$/
 
 describe('what stands for no device is refused', () => {
   test.each([
@@ -36,7 +41,10 @@ describe('what stands for no device is refused', () => {
     [NO_VALUE, 'Default | (empty) | unset | DBNull | System.DBNull | System.String[] | Nothing | nullptr'],
     [NO_VALUE, 'NoneType | -inf | [object Promise] | Promise { <pending> } | [Function: serial]'],
     [NO_VALUE, 'ECHO is off. | ECHO ist ausgeschaltet (OFF). | SN-undefined | undefined-1 | SN-NaN'],
-    [NO_VALUE, 'SN_None | SN-null'],
+    [NO_VALUE, 'SN_None | SN-null | SN nil | SN:undefined | SN/NaN | N.A. | void | NA | not set | inf | oem'],
+    [NO_VALUE, 'Base Board Serial Number | Chassis Serial Number | empty string | infinity | unassigned'],
+    [NO_READ, 'No Match | NO SYMBOL | NO-TREAD | nosymbol'],
+    [DASH, 'SN\u20131 | SN\u22121'],
     [VARIABLE, '$SN | $1 | $env:SN | $(SN) | $(cat sn.txt) | \u0024{SN} | \u0024{env:SN}'],
     [VARIABLE, '\u0024{{ inputs.sn }} | %SN% | %%a | %1 | %~1 | %s | !SN! | {{serial}} | {{ serial }}'],
     [VARIABLE, '{serial} | {0} | <SN> | <serial number> | <nil> | <Device object at 0x7f3a> | @SN@'],
@@ -52,15 +60,35 @@ describe('what stands for no device is refused', () => {
     [MESSAGE, 'line.sh: 1: read-sn: not found | Error: No device found | adb: device offline | I/O error'],
     [MESSAGE, '+CME ERROR: 10 | ERROR: There is no debugger | Segmentation fault | Operation timed out'],
     [MESSAGE, 'AT+CGSN | ERR 3 | OK | Access denied'],
-    [PORT, '/dev/ttyUSB0 | COM3 | \\\\.\\COM10'],
+    [PORT, '/dev/ttyUSB0 | COM3 | \\\\.\\COM10 | com3 | COM99: | COM1'],
     [BLANK, 'SN\u00a01 | SN\u30001'],
     [CHIP, '00000000 | 0x00000000 | 00:00:00:00:00:00 | 00-00-00-00-00-00-00-00 | 0000 0000 0000'],
     [CHIP, 'FFFFFFFF | ffffffffffffffff | 0xFFFFFFFF | FF:FF:FF:FF:FF:FF | ffff.ffff.ffff'],
-    [CHIP, '0123456789ABCDEF | 0123456789abcdef | 01-23-45-67-89-AB-CD-EF'],
+    [
+      CHIP,
+      '0x0123456789ABCDEF | 0XFFFFFFFF | 0_0_0_0_0_0_0_0 | ff ff ff ff | 0123456789ABCDEF | 0123456789abcdef | 01-23-45-67-89-AB-CD-EF',
+    ],
     [DRIVE, 'C:/A123 | C:/Program Files/Git/A123 | d:\\SN-1'],
   ])('%s: %s', (expected, texts) => {
     for (const text of texts.split(' | ')) expect(said(text), text).toMatch(expected)
   })
+})
+
+test('what is wrong with the text itself comes first, with what helps', () => {
+  const hintOf = (text: string) => {
+    try {
+      return deviceFor(text, undefined)
+    } catch (error) {
+      return error instanceof UsageError ? `${error.message} | ${error.hint}` : error
+    }
+  }
+  expect(hintOf(' \t')).toBe('the serial number is empty | scan the device again')
+  expect(hintOf('NO\u0000READ')).toBe(
+    'the serial number has a character in it that is not printable or not UTF-8 | check the settings of the scanner and of the terminal',
+  )
+  expect(hintOf('0'.repeat(129))).toBe(
+    'the serial number has more than 128 characters | check that it is one serial number',
+  )
 })
 
 test.each([
@@ -72,6 +100,11 @@ test.each([
     '`SN-9`',
     'SN-9"',
     "b'SN-9'",
+    '´SN-9´',
+    '«SN-9»',
+    '‹SN-9›',
+    '「SN-9」',
+    'SN-9’',
     "['SN-9']",
     '『SN-9』',
     '{"sn":"SN-9"}',
@@ -100,6 +133,8 @@ test.each([
     'F00000000',
   ],
   ...['00000000-1', 'FFFF', '0123456789', 'C:9', '00:00:00:00:00:01'],
+  // One digit too few, one too many, or a word that only begins like another one.
+  ...['0000000', 'FFFFFFF', '0x0000000', 'COM100', 'COM0', 'A:', 'SN1E5', 'nullable', 'OKAY', 'device1'],
   ...['a:b', 'Prüfgerät-Ü', '東京-5', 'é', 'SN 2', '(01)09501101530003(21)SN42', 'A/B.C_D+E', '50%', 'P$5'],
   ...[
     '{3F2504E0-4F89-11D3-9A0C-0305E82C3301}',

@@ -18,6 +18,9 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a %s: a stop, and later an 
   expect(interrupt.stop.aborted).toBe(false)
   process.emit(signal)
   expect([interrupt.stop.aborted, interrupt.abort.aborted, told]).toEqual([true, false, [false]])
+  expect(interrupt.stop.reason).toMatchObject({
+    ...{ outcome: 'interrupted', message: 'interrupted', hint: 'run the same command again' },
+  })
   await aborted
 })
 
@@ -31,6 +34,18 @@ test('after release, an earlier signal has no effect', async () => {
   await sleep(1)
   expect(interrupt.abort.aborted).toBe(false)
   expect(process.listenerCount('SIGHUP')).toBe(listeners)
+})
+
+test('open work is given up when its time is over, and not before', () => {
+  vi.useFakeTimers()
+  interrupt = onInterrupt(10_000)
+  vi.advanceTimersByTime(60_000)
+  process.emit('SIGINT')
+  vi.advanceTimersByTime(9999)
+  expect(interrupt.abort.aborted).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(interrupt.abort.aborted).toBe(true)
+  vi.useRealTimers()
 })
 
 test('a second signal ends the process, except after hold', () => {

@@ -36,12 +36,22 @@ vi.mock('node:fs', async (original) => ({
   },
 }))
 
+/** How long it has waited for a reader of standard error. */
+const waits = vi.hoisted(() => ({ ms: 0 }))
+
+vi.mock('../../src/pause.ts', () => ({
+  pause(ms: number) {
+    waits.ms += ms
+  },
+}))
+
 const LINES = ['a profile\n', 'another\n']
 const TEXT = LINES.join('')
 
 beforeEach(() => {
   Object.assign(output, { text: '', attempts: 0, takes: () => 0, hangs: false })
   Object.assign(errors, { text: '', attempts: 0, failure: () => undefined })
+  waits.ms = 0
 })
 afterEach(() => vi.useRealTimers())
 
@@ -81,6 +91,32 @@ test('a message waits for a reader that is slow', () => {
   errors.failure = (attempt) => (attempt < 100 ? 'EAGAIN' : undefined)
   writeStandardError('a message\n')
   expect(errors.text).toBe('a message\n')
+})
+
+test('a message that nobody reads for a second is dropped', () => {
+  errors.failure = () => 'EAGAIN'
+  writeStandardError('a message\n')
+  expect([waits.ms, errors.text]).toEqual([1000, ''])
+})
+
+test('a reader that has not read for two seconds is told of, once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  output.hangs = true
+  const onSlow = vi.fn()
+  void writeLines(LINES, undefined, onSlow)
+  await vi.advanceTimersByTimeAsync(1999)
+  expect(onSlow).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(onSlow).toHaveBeenCalledTimes(1)
+})
+
+test('of a reader that has read, nothing is told later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  output.takes = () => TEXT.length
+  const onSlow = vi.fn()
+  await writeLines(LINES, undefined, onSlow)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(onSlow).not.toHaveBeenCalled()
 })
 
 test('a message that nobody can read any more is tried once', () => {
