@@ -8,6 +8,7 @@ import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { UsageError } from '../../src/failure.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import { type Client, clientOf, endpoint } from '../../src/service/client.ts'
+import type { Messages } from '../../src/words.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'
 import { REFUSES } from '../support/sandbox.ts'
@@ -33,8 +34,8 @@ async function start(options: Partial<ServiceOptions> = {}): Promise<void> {
   closing.push(service.close)
 }
 
-function connect(url: URL | string, limits = PATIENT): Client {
-  const made = clientOf(new URL(url), API_KEY, () => {}, limits)
+function connect(url: URL | string, limits = PATIENT, trace: Messages['tell'] = () => {}): Client {
+  const made = clientOf(new URL(url), API_KEY, trace, limits)
   closing.unshift(() => made.close())
   return made
 }
@@ -160,8 +161,17 @@ test('a letter that arrives in two parts is one letter', async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   closing.push(() => server.close())
   const { port } = server.address() as AddressInfo
-  const { message } = await failureOf(connect(`http://127.0.0.1:${port}/`).ask(1, never))
+  const told: unknown[] = []
+  const trace = (...line: [level: number, text: string]) => void told.push(line)
+  const made = connect(`http://127.0.0.1:${port}/a?b=c`, PATIENT, trace)
+  const { message } = await failureOf(made.ask(1, never))
   expect(message).toMatch(/: no list: \u00e4$/)
+  // What is told counts bytes, not letters, and has no query.
+  expect(told).toEqual([
+    [2, `asking http://127.0.0.1:${port}/a for 1 profile`],
+    [2, expect.stringMatching(/^answered 200, 11 bytes, \d+ ms$/)],
+    [3, 'headers {"transfer-encoding":"chunked"}'],
+  ])
 })
 
 test('a connection that is refused, and a call that was called off before, cost nothing', async () => {
@@ -179,6 +189,17 @@ test('a call that is called off while it waits for a connection costs nothing', 
   stop.abort()
   expect((await failureOf(call)).traits.mayHaveAllocated).toBe(false)
   expect(service.requests).toHaveLength(1)
+})
+
+test('a call that is called off while its connection is being opened is not sent then, either', async () => {
+  await start()
+  const stop = new AbortController()
+  // All that is done at once is done by then, and no socket has been heard of yet.
+  const made = connect(`${service.url}?version=1.0.0`, PATIENT, () => process.nextTick(() => stop.abort()))
+  const { message, traits } = await failureOf(made.ask(3, stop.signal))
+  expect([message, traits.mayHaveAllocated]).toEqual(['interrupted', false])
+  await made.ask(2, never)
+  expect(service.requests.map(({ count }) => count)).toEqual([2])
 })
 
 test('a certificate that is not known: no key is sent', async () => {
@@ -322,6 +343,29 @@ describe('through a proxy', () => {
     expect(hint).toContain('HTTPS_PROXY')
   })
 
+  test('what is wrong with the address of a proxy is said with what helps, and SOCKS by its name', () => {
+    const saidOf = (proxy: string) => {
+      vi.stubEnv('all_proxy', proxy)
+      try {
+        return connect(`https://${NOWHERE}/`)
+      } catch (error) {
+        return error instanceof UsageError ? [error.message, error.hint] : error
+      }
+    }
+    const hint =
+      'use the form http://proxy.example:8080, with % in a password as %25; without a proxy, remove all_proxy'
+    for (const name of ['https_proxy', 'HTTPS_PROXY']) vi.stubEnv(name, '')
+    for (const scheme of ['socks5', 'SOCKS4a', 'socks'])
+      expect(saidOf(`${scheme}://127.0.0.1:1`)).toEqual([
+        'all_proxy is not the address of an HTTP proxy, but of a SOCKS proxy',
+        hint,
+      ])
+    for (const proxy of ['http://p:1/#a', 'ftp://p:1', 'http://a%zz@p:1'])
+      expect(saidOf(proxy)).toEqual(['all_proxy is not the address of an HTTP proxy', hint])
+    for (const proxy of ['HTTPS://p:1', 'http://a%2Fb:c@p:1', ' http://p:1\t'])
+      expect(saidOf(proxy)).toHaveProperty('ask')
+  })
+
   test.each([
     'socks5://127.0.0.1:1',
     'proxy.example:8080',
@@ -353,6 +397,8 @@ describe('addresses', () => {
     ['http://127.1.2.3/a', 'http://127.1.2.3/a?version=1.2.3'],
     ['http://localhost:8080/a', 'http://localhost:8080/a?version=1.2.3'],
     ['http://[::1]:81/a', 'http://[::1]:81/a?version=1.2.3'],
+    ['HTTPS://HOST/A?', 'https://host/A?version=1.2.3'],
+    ['https://host/a?Version=2', 'https://host/a?Version=2&version=1.2.3'],
   ])('%s', (text, expected) => expect(endpoint(text, '1.2.3').href).toBe(expected))
 
   test.each([

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,6 +35,55 @@ test.runIf(process.platform === 'linux' && hasProgram('script'))(
     }
   },
 )
+
+test.runIf(process.platform === 'linux' && hasProgram('script'))(
+  'a port has the speed that is asked for, 8 data bits, no parity and no flow control, whatever it had before',
+  async () => {
+    const before = 'stty 300 crtscts cstopb hupcl -clocal echo icanon; tty; exec sleep 600'
+    const words = ['--quiet', '--command', before, '/dev/null']
+    const terminal = spawn('script', words, { stdio: ['pipe', 'pipe', 'ignore'] })
+    try {
+      const [name] = await once(terminal.stdout.setEncoding('utf8'), 'data')
+      const port = openPort(name.trim(), 9600)
+      const said = execFileSync('stty', ['-F', name.trim(), '-a'], { encoding: 'utf8' })
+      port.close()
+      const expected = [
+        '9600',
+        'cs8',
+        '-parenb',
+        '-cstopb',
+        '-crtscts',
+        '-hupcl',
+        'clocal',
+        '-icanon',
+        '-echo',
+      ]
+      const settings = said.split(/[\s;]+/)
+      expect(expected.filter((each) => !settings.includes(each))).toEqual([])
+    } finally {
+      terminal.kill('SIGKILL')
+    }
+  },
+)
+
+test.runIf(process.platform === 'linux')('what is no port is said, with what helps', () => {
+  const hint = 'check the cable, and that no other program uses the port'
+  const failureOf = (name: string) => {
+    try {
+      return openPort(name, 9600)
+    } catch (error) {
+      return error
+    }
+  }
+  expect(failureOf('/dev/ttyUSB99')).toMatchObject({
+    ...{ outcome: 'usage', hint },
+    message: "can't open the port /dev/ttyUSB99: no such file or directory (ENOENT)",
+  })
+  expect(failureOf('/dev/null')).toMatchObject({
+    ...{ outcome: 'usage', hint },
+    message: expect.stringMatching(/^\/dev\/null is no serial port, or refuses its settings: stty: /),
+  })
+})
 
 test('what a device says before it got the profile is no answer, however much that is', async () => {
   const says = Array.from({ length: 20 }, () => 'OK\n')

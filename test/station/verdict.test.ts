@@ -30,6 +30,9 @@ test.each([
   ['byte by byte', 'TX 01 23 45 67 89 ab cd ef 01', 'TX (profile)'],
   ['as in C', 'TX 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01', 'TX (profile)'],
   ['a part of it', 'at 23456789abcdef01', 'at (profile)'],
+  ['in eight bytes', 'at 01-23-45-67-89-AB-CD-EF', 'at (profile)'],
+  ['before another digit', `${given.line.slice(0, 24)}f`, '(profile)'],
+  ['behind other digits', `ff${given.line.slice(8)}`, '(profile)'],
 ])('a profile that is repeated %s is not shown', (_, said, shown) => {
   const answer = new Answer(expected, given)
   expect(answer.add(`${said}\n`)).toEqual([shown])
@@ -37,8 +40,13 @@ test.each([
 
 test('other numbers are shown', () => {
   const answer = new Answer(expected, given)
-  const line = '89880000000000000017 and 00 11 22 33 44 55 66 77'
-  expect(answer.add(`${line}\n`)).toEqual([line])
+  for (const line of [
+    '89880000000000000017 and 00 11 22 33 44 55 66 77',
+    // Less than eight bytes of the profile, and as much of it as an ICCID has beside something else.
+    '23456789abcdef0 and 01 23 45 67 89 ab cd',
+    'fff0123456789abcdef0123fff',
+  ])
+    expect(answer.add(`${line}\n`)).toEqual([line])
 })
 
 test('an ICCID may be named with blanks in it', () => {
@@ -47,6 +55,47 @@ test('an ICCID may be named with blanks in it', () => {
   expect(answer.verdict).toBeUndefined()
   answer.judge('OK')
   expect(answer.verdict).toMatchObject({ isPassed: true })
+})
+
+test('a prompt is as long as a name can be, and no longer', () => {
+  const passes = [32, 33].map((length) => {
+    const answer = new Answer({ ...expected, pass: /^OK/ }, given)
+    answer.judge(`${'x'.repeat(length)}# OK`)
+    return answer.verdict?.isPassed
+  })
+  expect(passes).toEqual([true, undefined])
+})
+
+test('what each stream says is lines of its own', () => {
+  const answer = new Answer(expected, given)
+  expect([answer.add('be', 0), answer.add('er', 1)]).toEqual([[], []])
+  expect(answer.add('gun\r\n\n \t\nnext', 0)).toEqual(['begun'])
+  expect(answer.add('ror\n', 1)).toEqual(['error'])
+})
+
+test('a pass is noted as it was said, also if the ICCID comes later, and may have a filler', () => {
+  const answer = new Answer(
+    { ...expected, read: /ICCID: ([0-9f]+)/ },
+    { ...given, iccid: given.iccid.slice(1) },
+  )
+  for (const line of ['OK 1', 'ready', `ICCID: ${given.iccid.slice(1)}ff`]) answer.judge(line)
+  expect(answer.verdict).toEqual({ isPassed: true, note: 'OK 1' })
+  expect(answer.last).toBe(`ICCID: ${given.iccid.slice(1)}ff`)
+})
+
+test('another ICCID is a failure that no pass undoes', () => {
+  const answer = new Answer({ ...expected, read: /ICCID: ([0-9]+)/ }, given)
+  for (const line of ['ICCID: 89880000000000000025', `ICCID: ${given.iccid}`, 'OK']) answer.judge(line)
+  expect(answer.verdict).toEqual({
+    isPassed: false,
+    note: 'it got 89880000000000000017, but says 89880000000000000025: it may have another identity. Do not ship it',
+  })
+})
+
+test('a line that is a failure and a pass is a failure, also if it names the ICCID', () => {
+  const answer = new Answer({ ...expected, read: /([0-9]{20})/ }, given)
+  answer.judge(`ERROR: not OK ${given.iccid}`)
+  expect([answer.verdict?.isPassed, answer.isNamed]).toEqual([false, false])
 })
 
 test('a prompt before the answer may be as long as the name of a machine', () => {
@@ -87,7 +136,7 @@ test('a line goes on after a silence, and after what was sent; a prompt does not
     [],
   ])
   expect([answer.add('OK\n'), answer.pause()]).toEqual([['Erasing... OK'], []])
-  for (const prompt of ['Enter the profile: ', 'dev% ', '']) {
+  for (const prompt of ['Enter the profile: ', 'dev% ', '', 'sh$', 'root# ', '> ', 'Profile?']) {
     answer.begin(`booting\n${prompt}`)
     expect(answer.add('OK\n')).toEqual(['OK'])
   }
