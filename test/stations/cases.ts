@@ -80,6 +80,8 @@ export const forget = (place: Place) => {
 }
 
 const FAILED = 'Scan it again to repeat: it gets the same profile.'
+const AGAIN =
+  'softsim: hint: scan the devices that have not passed again: what has a profile gets the same one'
 const ok = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
 
 type More = Omit<Case, 'name'>
@@ -107,7 +109,8 @@ const START: Case[] = [
         'Program:     ./program-device',
         'Not passed:  0 devices with a profile',
       ],
-      ...['WARNING: profiles left: 5. Fetch more.', 'End of the shift: 0 devices passed'],
+      ...['WARNING: profiles left: 5. Fetch more.', 'Serial number of the device (or exit): exit'],
+      'End of the shift: 0 devices passed',
     ],
   },
   {
@@ -132,7 +135,12 @@ const START: Case[] = [
       code: 9,
     },
   ),
-  refuses('a directory that nobody has used', ['-i', '.'], 'no profile in .', { code: 3 }),
+  refuses(
+    'a directory that nobody has used',
+    ['-i', '.'],
+    'error: no profile in .\nsoftsim: hint: check its name and its disk',
+    { code: 3 },
+  ),
   {
     name: 'a directory whose profiles were received by a fetch that was killed',
     first: receive,
@@ -146,8 +154,14 @@ const START: Case[] = [
   {
     name: 'a passphrase that is wrong is asked for again; it is not shown, and the program does not get it',
     first: locked,
-    typed: ['another', 'a secret', 'SN-1', 'SN-2'],
-    says: ['Passphrase of softsim.pem: ', 'This passphrase is wrong.', ...ok('SN-1', 'SN-2')],
+    // Here, exit is no end: it may be a passphrase.
+    typed: ['another', 'exit', 'a secret', 'SN-1', 'SN-2'],
+    says: [
+      'Passphrase of softsim.pem: ',
+      'This passphrase is wrong.',
+      'This passphrase is wrong.',
+      ...ok('SN-1', 'SN-2'),
+    ],
     never: ['a secret', 'another'],
   },
   scans('a passphrase in the environment is not asked for, and the program does not get it', ['SN-1'], {
@@ -166,7 +180,7 @@ const START: Case[] = [
 ]
 
 const NOT_SERIAL: [text: string, why: string][] = [
-  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word): [string, string] => [
+  ...['yes', 'NO', 'Quit', 'help', 'SKIP', 'Back', 'y', 'N'].map((word): [string, string] => [
     word,
     '. Nothing was programmed: scan a device, or type exit',
   ]),
@@ -177,13 +191,22 @@ const NOT_SERIAL: [text: string, why: string][] = [
   ['SN\u22122', ': written with a dash that is no hyphen. Nothing was programmed: '],
 ]
 
+const IN_PANEL = 'Device 00042 is in this panel already. Nothing was programmed: scan the label of this slot'
+
 const SERIALS: Case[] = [
+  scans(
+    'Ctrl-D at a question ends the shift, and not in the middle of a label',
+    ['SN-\x041', 'SN-1', '\x04'],
+    {
+      says: ['a character in it that is not printable', ...ok('SN-1'), 'End of the shift: 1 device passed'],
+    },
+  ),
   scans(
     'what is no serial number programs nothing, and the same device is asked for again',
     ['', 'SN-2\tSN-3', '\x1b10001', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
     {
       says: [
-        'Nothing was read',
+        'Nothing was read. Nothing was programmed: scan again; is the label blank?',
         'the serial number has a character in it that is not printable',
         'the serial number has a character in it that is not printable',
         ...NOT_SERIAL.map(([text, why]) => `${text} is no serial number${why}`),
@@ -203,8 +226,15 @@ const SERIALS: Case[] = [
   ),
   scans(
     'the frame of a scanner, and blanks; backspace, and arrows that do nothing',
-    ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n', 'SN-456\b\x7f', '\x1b[ASN-5\x1b[D'],
-    { given: 'SN-1 1, SN-2 2, SN-3 3, SN-4 4, SN-5 5' },
+    [
+      '\x02SN-1\x03',
+      ' SN-2 ',
+      '\x02SN-3\x03\r\n',
+      'SN-456\b\x7f',
+      '\x1b[ASN-5\x1b[D\x1b[3~\x1b[1;5C',
+      'xx\x02SN-6\x03',
+    ],
+    { given: 'SN-1 1, SN-2 2, SN-3 3, SN-4 4, SN-5 5, SN-6 6', stock: 6 },
   ),
   scans('what follows the frame of a scanner is no label, in a panel', ['\x02SN-1\x03', '\x02SN-2\x03'], {
     ...{ options: PANEL, programmed: ['1 SN-1 #', '2 SN-2 #'], never: ['Nothing was read'] },
@@ -221,7 +251,7 @@ const SERIALS: Case[] = [
     given: 'SN-a 1, SN-A 2',
   }),
   scans('two spellings in a panel, after an empty one', ['skip', 'skip', '00042', '42', 'SN-2'], {
-    ...{ options: PANEL, says: ['Device 00042 is in this panel already.'], given: '00042 1, SN-2 2' },
+    ...{ options: PANEL, says: [IN_PANEL], given: '00042 1, SN-2 2' },
   }),
   scans('the slots of a panel that have not passed are named', ['SN-1', 'SN-2', 'SN-3'], {
     ...{ first: put('fail-SN-2'), options: ['--panel', '3'], code: 8 },
@@ -260,6 +290,7 @@ const SHIFT: Case[] = [
     options: ['--low-stock', '4'],
     says: [
       'Profiles left: 5',
+      'Programming SN-1, for at most 30 s',
       ...ok('SN-1'),
       'WARNING: profiles left: 4. Fetch more.',
       ...ok('SN-2'),
@@ -277,6 +308,7 @@ const SHIFT: Case[] = [
       // Devices are counted, not attempts.
       'End of the shift: 1 device passed; not passed: SN-1',
       'softsim: error: not every device has passed',
+      AGAIN,
     ],
     code: 8,
     again: {
@@ -301,7 +333,7 @@ const SHIFT: Case[] = [
     env: { SOFTSIM_STATION: 'line-1' },
     again: {
       env: { SOFTSIM_STATION: 'line-2' },
-      typed: ['SN-1', 'no', 'SN-1', 'yes'],
+      typed: ['SN-1', 'N', 'SN-1', 'Y'],
       says: [PASSED.replace('*', 'line-1'), PASSED, ...ok('SN-1')],
       // Until it has passed again, it has not.
       ...{ given: 'SN-1 1, SN-1 1', results: 'SN-1 pass, SN-1 fail, SN-1 pass' },
@@ -333,7 +365,9 @@ const SHIFT: Case[] = [
       ...{ options: ['--panel', '3'], first: put('fail-SN-2'), code: 8, given: 'SN-1 1, SN-2 2, SN-3 3' },
       says: [
         'panel of 3',
+        '2: Programming SN-2, for at most 30 s',
         '2: no answer of the debugger',
+        '2: Device SN-2 failed: exit code 3: ',
         'End of the shift: 2 devices passed; not passed: SN-2',
       ],
       programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
@@ -362,8 +396,8 @@ const SHIFT: Case[] = [
     ...{ stock: 2, options: ['--panel', '3'], code: 8, given: '', results: '' },
     says: [
       'WARNING: profiles left: 2. Fetch more.',
-      'softsim: warning: ',
-      'devices that have a profile can be programmed',
+      'softsim: warning: at most 2 of 3 requested profiles are available in profiles; ',
+      '; devices that have a profile can be programmed',
       '0 devices passed; not programmed: SN-1, SN-2, SN-3',
     ],
   }),

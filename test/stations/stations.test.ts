@@ -1,11 +1,13 @@
 /** `softsim station`, the real program at a pseudo-terminal, with the table of cases; and what can't be a row of it. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { pageAt } from '../docs/pages.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
 import { program, until } from '../support/softsim.ts'
 import { CASES, forget, type Run } from './cases.ts'
 import { canRun, endAll, makePlace, type Place, serialPort, startTerminal, type Terminal } from './place.ts'
@@ -181,6 +183,13 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.answer('exit')
     expect([await terminal.ended, place.results()]).toEqual([8, 'SN-1 pass, SN-1 fail, SN-1 fail'])
     expect(terminal.shown).toContain('End of the shift: 0 devices passed; not passed: SN-1')
+    // From its first moment on, a second attempt is noted, here and in the receipt, with who has done what to which profile.
+    const receipts = place.receipts().filter(({ result }) => result)
+    expect(receipts.map(({ note }) => note)).toEqual([
+      ...[undefined, 'is programmed again', 'exit code 3: no answer of the debugger'],
+    ])
+    const of = { device: 'SN-1', iccid: iccid(1), directory: place.path('profiles'), station: hostname() }
+    for (const each of receipts) expect(each).toMatchObject({ ...of, from: expect.stringMatching(/^\w+$/) })
   })
 
   test.each([
@@ -243,6 +252,8 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(await terminal.ended).toBe(130)
     expect(terminal.shown).toContain(`End of the shift: ${1 - open} device${open ? 's' : ''} passed`)
     expect(terminal.shown.includes('not passed: SN-1')).toBe(open === 1)
+    const hint = open ? 'scan the devices that have not passed again: ' : 'none is left open'
+    expect(terminal.shown).toContain(`softsim: error: interrupted\r\nsoftsim: hint: ${hint}`)
     expect(place.lines('hanging').map(Number).some(isRunning)).toBe(false)
   })
 
@@ -296,6 +307,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     )
     expect(code, shown).toBe(8)
     expect(shown).toMatch(/Device SN-1 failed: the program still runs \(group \d+\), and can't be ended/)
+    expect(shown).toContain('hint: end it before another device is put in: it may write to it\n')
     expect([place.given(), place.results()]).toEqual(['SN-1 1', 'SN-1 fail'])
     execFileSync('kill', place.lines('left'))
   })
@@ -345,6 +357,9 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.answer('SN-1', 'SN-2', 'SN-3', 'SN-4', 'exit')
     expect(await terminal.ended).toBe(8)
     expect(terminal.shown).toContain('End of the shift: 2 devices passed; not passed: SN-2, SN-3')
+    expect(terminal.shown).toContain('Not passed: slot 2, 3\r\n')
+    const question = `Serial number of device 2 of 4, at ${devices[1]?.port} (or skip if it is empty, back, exit): `
+    expect(terminal.shown).toContain(question)
     const received = devices.map((each) => each.received)
     expect(received.map(({ length }) => length)).toEqual([1, 1, 1, 1])
     expect(new Set(received.flat()).size).toBe(4)
