@@ -145,6 +145,31 @@ describe('numbers and dates in headers', () => {
     expect(hintIn(stderr)).toBe('try again then; if no limit can last so long, ask the service provider')
   })
 
+  test.each([
+    ['9', '9 s', false],
+    ['11', '11 s', true],
+    // The longest one that is waited for.
+    ['120', '2 min', true],
+  ])(
+    'a pause of %s seconds is shown as %s, said without -v: %s, and Ctrl-C ends it',
+    async (header, time, isSaid) => {
+      const { run, asked } = await serviceThat({ faults: [refusing(429, header)] })
+      const stop = new AbortController()
+      let shown = () => ''
+      const follow = (line: () => string) => {
+        shown = line
+      }
+      const running = run({ count: 7, follow, stop: stop.signal })
+      await until(() => shown().includes('it goes on in'))
+      const pause = 'the rate limit is reached (429): status 429; it goes on in'
+      expect(shown()).toContain(`0 % (0 of 7), ${pause} `)
+      stop.abort()
+      const { code, stderr } = await running
+      expect([code, asked(), stderr.includes(`softsim: ${pause} ${time}\n`)]).toEqual([130, [7], isSaid])
+      expect(errorIn(stderr)).toMatch(/^interrupted: stored 0 of 7 profiles in .* \(1 request, \d+\.\d s\)$/)
+    },
+  )
+
   test('nor for a window that ends in an hour: what was received is stored', async () => {
     const headers = {
       'x-ratelimit-remaining': '0',
@@ -361,6 +386,15 @@ describe('--stock orders what is missing', () => {
     expect([unusedIn(directory).length, asked()]).toEqual([9, [4, 2]])
   })
 
+  test('and if some are missing then, the same command is named, which orders no more than these', async () => {
+    const { run, directory } = await serviceThat({ supply: 2 })
+    const { code, stderr } = await run({ stock: 5 })
+    expect(code).toBe(8)
+    expect(hintIn(stderr)).toMatch(/^ask the service provider for more; .*; then run the same command again$/)
+    expect(stderr).toContain(`${directory} has 0 unused profiles: ordering 5\n`)
+    expect(stderr).toContain(`${directory} is new, and has 2 unused profiles now\n`)
+  })
+
   test('and says nothing of an order where it has no place for it', async () => {
     const { run, directory } = await serviceThat()
     const { stderr } = await run({ stock: 4, directory: join(directory, 'away', 'profiles') })
@@ -385,11 +419,35 @@ test('an order of 2345: first 100, then 1000, each profile in its own file', asy
 
 test.each([
   [0, 3, /^the service has no more profiles \(404\)/],
+  [1, 8, /^stored 1 of 5 profiles in .*: the service has no more profiles \(404\)/],
   [2, 8, /^stored 2 of 5 profiles in .*: the service has no more profiles \(404\)/],
 ])('a service that has %i profiles left', async (supply, code, error) => {
   const { run } = await serviceThat({ supply })
   const ended = await run({ count: 5 })
   expect([ended.code, errorIn(ended.stderr)]).toEqual([code, expect.stringMatching(error)])
+})
+
+test('one profile that may be lost, and how far a long order is', async () => {
+  const { promise: answer, resolve } = Promise.withResolvers<void>()
+  const { run } = await serviceThat({
+    faults: [{ kind: 'none' }, { kind: 'hold', until: answer }],
+  })
+  let shown = () => ''
+  const follow = (line: () => string) => {
+    shown = line
+  }
+  const running = run({ count: 150, follow })
+  // Not rounded up: 100 % would be all of them.
+  await until(() => /^66 % \(100 of 150\), \d+ (s|min) left$/.test(shown()))
+  resolve()
+  expect((await running).code).toBe(0)
+  expect(shown()).toBe('100 % (150 of 150)')
+  const lost = await serviceThat({ faults: [{ kind: 'lost', status: 500 }] })
+  const { code, stderr } = await lost.run()
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    0,
+    'softsim: warning: up to 1 profile may have been allocated and not received, in requests that failed after they were sent: ask the service provider for them',
+  ])
 })
 
 test('a wrong key costs one request', async () => {

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { countsOf, readNames } from '../../src/status/count.ts'
+import { countsOf, oddNames, readNames } from '../../src/status/count.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 
@@ -41,7 +41,9 @@ test('names that change during a pass are read again', () => {
 test('if no two passes agree, the counts are said not to be exact', () => {
   const { directory, unused, used } = directoryWithOne()
   let [from, to] = [unused, used]
+  let passes = 0
   others.next = () => {
+    passes++
     renameSync(from, to)
     ;[from, to] = [to, from]
   }
@@ -49,4 +51,11 @@ test('if no two passes agree, the counts are said not to be exact', () => {
   const names = readNames(directory, { warn: (text: string) => said.push(text), tell: () => {} })
   expect(names.unused.length + names.used.length).toBe(1)
   expect(said).toEqual([`other calls change ${directory} all the time: the counts are not exact`])
+  expect(passes).toBe(10)
+})
+
+test('a file is named unlike a profile if it ends like one, and is not hidden or a list', () => {
+  const odd = ['b.json', '_.JSON', 'my profiles.json', 'a\nb.json', '__x.json']
+  const others = ['.x.json', 'x.json.tmp', 'profiles.json', 'profiles (1).json', 'json', ...odd]
+  expect(oddNames({ others })).toEqual([...odd].sort())
 })

@@ -141,6 +141,18 @@ describe('the counts', () => {
     expect((await statusOf(directory)).rows()).toMatchObject([{ coming: 1, aside: 1 }])
   })
 
+  test('of files that are named unlike profiles name the first twenty', async () => {
+    const names = Array.from({ length: 22 }, (_, n) => `x${n + 10}.json`)
+    const files = Object.fromEntries(names.map((name) => [name, '']))
+    const { said } = await statusOf(directoryWith({ ...files, [X(1)]: usedText(1) }))
+    expect(said).toEqual([`22 files named unlike profiles, such as ${names.slice(0, 20).join(', ')}`])
+  })
+
+  test('of what a call holds that has written nothing yet are since now', async () => {
+    const { said } = await statusOf(directoryWith({ [`.${X(1)}~${HELD}`]: usedText(1) }))
+    expect(said).toEqual([expect.stringMatching(/^1 profile held by calls since now: /)])
+  })
+
   test('say where profiles are if none is unused and calls hold them', async () => {
     const { failure } = await statusOf(directoryWith({ [`.${X(1)}~${HELD}`]: usedText(1) }))
     expect(failure.hint).toMatch(/^the numbers say where they are/)
@@ -192,12 +204,21 @@ describe('the counts', () => {
 
   test('of none unused', async () => {
     const hintOf = async (files: Record<string, string>) => (await statusOf(directoryWith(files))).failure
-    expect(await hintOf({})).toMatchObject({ outcome: 'no-profiles', hint: expect.stringContaining('check') })
-    expect(await hintOf({ [`__${X(2)}`]: '' })).toMatchObject({
-      hint: expect.stringContaining('all that were here are used'),
+    const used = { [`__${X(2)}`]: '' }
+    const aside = { [`${X(5)}.aside`]: '' }
+    const GETS = '; softsim fetch gets some'
+    expect(await hintOf({})).toMatchObject({
+      outcome: 'no-profiles',
+      hint: `check its name, and that its disk is there${GETS}`,
     })
-    expect(await hintOf({ '.incoming/0e/order': ORDER })).toMatchObject({
-      hint: expect.stringContaining('what brings some'),
+    expect(await hintOf(used)).toMatchObject({
+      hint: `all that were here are used, or have moved${GETS}`,
+    })
+    expect(await hintOf({ ...used, ...aside })).toMatchObject({
+      hint: `the numbers say where they are${GETS}`,
+    })
+    expect(await hintOf({ ...used, ...aside, '.incoming/0e/order': ORDER })).toMatchObject({
+      hint: 'the warnings say what brings some',
     })
     expect(await statusOf(join(temporaryDirectory(), 'nope'))).toMatchObject({
       outcome: 'no-profiles',
@@ -246,6 +267,23 @@ describe('a check with the key', () => {
     expect(outcome).toBeUndefined()
   })
 
+  test('says what newer devices and nRF firmware make of them', async () => {
+    const directory = directoryOf(someProfiles(1))
+    addProfile(directory, plainProfile(2), { kid: null })
+    const one = await statusOf(directory, KEY)
+    const nrf = 'nRF firmware rejects such a profile since the end of July 2026; other devices take it'
+    expect([one.rows()[0].usable, one.said]).toEqual([2, [`1 profile without KIC or KID: ${nrf}`]])
+    addProfile(directory, plainProfile(1), { kic: '', kid: '' })
+    addProfile(directory, plainProfile(3), { pin: '123', kic: null })
+    const { rows, said, outcome } = await statusOf(directory, KEY)
+    expect(rows()).toMatchObject([{ checked: 3, usable: 2, unfit: 1 }])
+    expect(said).toEqual([
+      `${X(3)}: newer devices would reject it: the PIN has fewer than 4 characters`,
+      `2 profiles without KIC or KID: ${nrf}`,
+    ])
+    expect(outcome).toBeUndefined()
+  })
+
   test('fails if several are of another key, as next would if they were the first', async () => {
     const directory = directoryOf(someProfiles(8))
     const { publicKey } = inject('otherKeys')
@@ -264,10 +302,17 @@ describe('a check with the key', () => {
       outcome: 'key',
     })
     writeFileSync(join(directory, X(1)), '{}')
-    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
+    const hint = 'the warnings say why, file by file'
+    expect((await statusOf(directory, KEY)).failure).toMatchObject({
+      message: `none of 1 checked profile in ${directory} can be used`,
+      ...{ outcome: 'unusable', hint },
+    })
     // One that can't be read now may be usable.
     symlinkSync(X(3), join(directory, X(3)))
-    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'disk' })
+    expect((await statusOf(directory, KEY)).failure).toMatchObject({
+      message: `none of 2 checked profiles in ${directory} can be used`,
+      ...{ outcome: 'disk', hint },
+    })
     rmSync(join(directory, X(3)))
     // A profile that a device would reject was decrypted: the key is not the wrong one.
     addProfile(directory, plainProfile(1), { k: 'short' })
@@ -278,7 +323,9 @@ describe('a check with the key', () => {
   test('says so at the beginning if the key opens none of many', async () => {
     const keyPath = inject('otherKeys').privateKeyPath
     const { said, outcome } = await statusOf(directoryOf(someProfiles(65)), { keyPath })
-    expect(said[0]).toContain('may be the wrong one')
+    expect(said[0]).toBe(
+      'the key decrypts none of the first profiles: it may be the wrong one; Ctrl-C ends this',
+    )
     expect(said[21]).toContain("45 more can't be used")
     expect(outcome).toBe('key')
     // Where these are all, nothing else takes long.
@@ -444,6 +491,50 @@ describe('what is used twice is shown twice, with a warning:', () => {
     addResult(directory, 'A', { result: 'pass', station: 'line-1', time: LATER })
     expect((await statusOf(directory, { list: 'passed' })).text).toBe('')
   })
+})
+
+test('of many, the first twenty are warnings, and what the others are is said', async () => {
+  const many = Array.from({ length: 21 }, (_, n) => n)
+  const of = (make: (n: number) => [name: string, text: string][]) =>
+    directoryWith(Object.fromEntries(many.flatMap(make)))
+  const saidOf = async (directory: string, changes?: Partial<Inquiry>) =>
+    (await statusOf(directory, changes)).said.filter((text) => text.includes('-v names them'))
+  const tag = (n: number) => `${n + 10}${'a'.repeat(18)}`
+  expect(await saidOf(of((n) => [[`${X(n)}.aside`, '']]))).toEqual([
+    '1 more profiles are put aside; -v names them',
+  ])
+  const held = of((n) => [
+    [`__${X(n)}`, usedText(n, { claim: tag(n) })],
+    [`.${X(n)}~${tag(n)}`, usedText(n)],
+  ])
+  expect(await saidOf(held)).toEqual(['1 more profiles are perhaps not printed; -v names them'])
+  const twice = of((n) => [
+    [`__${X(n)}`, usedText(n, { device: `A${n}` })],
+    [`__${iccid(n)}F.json`, usedText(n, { device: `B${n}` })],
+  ])
+  expect(await saidOf(twice, { list: 'all' })).toEqual([
+    '1 more profiles are used more than once; -v names them',
+  ])
+  const rich = of((n) => [
+    [`__${X(n)}`, usedText(n, { device: `A${n}` })],
+    [`__${X(n + 50)}`, usedText(n + 50, { device: `A${n}` })],
+  ])
+  expect(await saidOf(rich, { list: 'all' })).toEqual([
+    '1 more devices have more than one profile; -v names them',
+  ])
+  expect(
+    await saidOf(
+      of((n) => [[`__${X(n)}`, '{']]),
+      { list: 'all' },
+    ),
+  ).toEqual(['1 more used files or records are odd; -v names them'])
+})
+
+test('a profile is found under each spelling of its name', async () => {
+  for (const filler of ['', 'F', 'f']) {
+    const directory = directoryWith({ [`${iccid(1)}${filler}.json`]: usedText(1) })
+    expect((await statusOf(directory, { iccids: [iccid(1)] })).rows()).toMatchObject([{ place: 'unused' }])
+  }
 })
 
 test('a damaged used file does not say that a profile is used twice', async () => {
