@@ -488,6 +488,8 @@ describe('what can not be printed', () => {
       outcome: 'disk',
       message: expect.stringMatching(/^claimed but not printed: \d+ \(.*\): can't write the receipt /),
     })
+    // One is named once.
+    expect(said).toEqual([])
   })
 
   test('after a signal is interrupted; else it fails as what went wrong', async () => {

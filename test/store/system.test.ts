@@ -37,6 +37,7 @@ import { openReceipt, readReceipts } from '../../src/store/receipts.ts'
 import { removeRubbish } from '../../src/store/rubbish.ts'
 import { stateOf } from '../../src/store/state.ts'
 import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
+import { directoryOf, someProfiles } from '../support/directory.ts'
 import { BY, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 import { hasPosix } from '../support/system.ts'
@@ -127,9 +128,13 @@ beforeEach(() => {
 const failing = (code: string) => Object.assign(new Error(code), { code })
 
 /** Something fails before it is done: the first time, or each. */
-function fail(name: string, path: string | RegExp, code: string, does = () => {}): void {
+function fail(name: string | RegExp, path: string | RegExp, code: string, does = () => {}): void {
   system.before = (own, at) => {
-    if (own !== name || !(typeof path === 'string' ? at === path : path.test(at))) return
+    if (
+      !(typeof name === 'string' ? own === name : name.test(own)) ||
+      !(typeof path === 'string' ? at === path : path.test(at))
+    )
+      return
     does()
     throw failing(code)
   }
@@ -487,6 +492,19 @@ describe('a stick', () => {
     // It takes nothing away.
     await move(true)
     expect(names(directory)).toEqual([X(1), X(2)])
+    // One that has come only since the call has begun.
+    const place = join(directory, '.incoming', 'a.b')
+    const text = readFileSync(join(place, 'order'), 'utf8')
+    rmSync(join(place, 'order'))
+    let looks = 0
+    system.before = (name, path) => {
+      if (name !== 'list' || path !== join(directory, '.outgoing') || ++looks !== 2) return
+      mkdirSync(place, { recursive: true })
+      writeFileSync(join(place, 'order'), text)
+    }
+    await expect(move(false)).rejects.toThrow('is not finished')
+    expect(looks).toBe(2)
+    expect(names(directory)).toEqual([X(1), X(2)])
     rmSync(join(directory, '.incoming'), { recursive: true })
     await finishStick(directory, messages())
     await move(false)
@@ -595,6 +613,17 @@ describe('a move', () => {
     expect(outgoingIn(source)).toEqual([{ id: own, to: target }])
   })
 
+  test('never gives back what has come, also if it can not be removed', async () => {
+    const [source, target] = [lot(2), lot(0)]
+    // As where the source was away for a moment.
+    fail(/^unlink/, /[+]/, 'ENOENT')
+    await expect(move(source, target)).rejects.toThrow(`other calls hold profiles of ${source}`)
+    expect([names(source), names(target)]).toEqual([[expect.stringContaining('+'), X(2)], [X(1)]])
+    system.before = () => {}
+    await move(source, target)
+    expect([names(source), names(target), ordersIn(target)]).toEqual([[X(2)], [X(1)], []])
+  })
+
   test('that is given up while it ends is not closed: what came must never be used there', async () => {
     const [source, target] = [lot(2), lot(0)]
     const own = id(target)
@@ -607,6 +636,20 @@ describe('a move', () => {
     await expect(move(source, target)).rejects.toMatchObject({ outcome: 'copy' })
     expect([ordersIn(target).length, isGivenUp(source, own)]).toEqual([1, true])
   })
+})
+
+test('what was given back is looked for with a fresh look', async () => {
+  const directory = directoryOf(someProfiles(1))
+  begin(directory, X(1), BY)
+  const key = { object: createPrivateKey(inject('keys').privateKey), name: 'the key' }
+  const order = { directory, key, format: 'raw', options: { smsp: false, smsc: true, crc: true } } as const
+  const rest = { stop: new AbortController().signal, messages: messages(), count: 1, hold() {} }
+  system.steps = []
+  await handOut({ ...order, ...rest, iccid: iccid(1) }, async () => {})
+  const steps = stepsOf(/^(rename|unlink)/, directory)
+  const back = steps.indexOf(`rename .${X(1)}~TAG`)
+  // Whoever makes a file there, and removes it, sees what is there.
+  expect(steps.slice(back, back + 3)).toEqual([`rename .${X(1)}~TAG`, 'unlink .~TAG', `rename ${X(1)}`])
 })
 
 describe('a claim', () => {
