@@ -119,6 +119,9 @@ test('results have the order in which they were added, whatever the clocks of th
   // As numbers, and not as texts.
   for (const n of [9, 10]) addResult(directory, 'D', { result: 'fail', station: 'A', time: `${n}` }, n)
   expect(resultsOf(directory, 'D').map(({ time }) => time)).toEqual(['9', '10', ...times])
+  // Another program may have written a note that is no text.
+  addResult(directory, 'D', { result: 'fail', station: 'A', time: '1', note: 1 as never }, 1)
+  expect(resultsOf(directory, 'D')[0]).toEqual({ result: 'fail', station: 'A', time: '1', note: undefined })
 })
 
 test('a call that slept so long that its draft is gone fails, and is no bug', async () => {
