@@ -11,6 +11,9 @@ import { hasPosix } from '../support/system.ts'
 
 const given = { iccid: '89880000000000000017', line: '01'.repeat(100), device: 'SN-1', isAgain: false }
 
+/** The umask of this process, before it has started anything. */
+const OWN = process.umask()
+
 interface Setting {
   readonly read?: RegExp
   readonly stop?: AbortSignal
@@ -72,12 +75,11 @@ describe.skipIf(!hasPosix)('a program', { concurrent: true }, () => {
   })
 
   test('reads what is sent, knows its device, and its files have the rights of its user', async () => {
-    const own = process.umask()
     const script = 'cat > got; echo "$SOFTSIM_DEVICE $SOFTSIM_ICCID $SOFTSIM_SLOT $HOME"; umask'
     const { place, heard } = await run(script, { sent: 'AT="line"\r\n' })
     expect(readFileSync(join(place, 'got'), 'utf8')).toBe('AT="line"\r\n')
     expect(heard).toEqual([`SN-1 ${given.iccid} 3 ${process.env['HOME']}`, '0027'])
-    expect(process.umask()).toBe(own)
+    expect(process.umask()).toBe(OWN)
   })
 
   test.each([

@@ -45,6 +45,7 @@ test('other numbers are shown', () => {
     // Less than eight bytes of the profile, and as much of it as an ICCID has beside something else.
     '23456789abcdef0 and 01 23 45 67 89 ab cd',
     'fff0123456789abcdef0123fff',
+    `${given.line.slice(0, 23)}fff`,
   ])
     expect(answer.add(`${line}\n`)).toEqual([line])
 })
@@ -69,7 +70,7 @@ test('a prompt is as long as a name can be, and no longer', () => {
 test('what each stream says is lines of its own', () => {
   const answer = new Answer(expected, given)
   expect([answer.add('be', 0), answer.add('er', 1)]).toEqual([[], []])
-  expect(answer.add('gun\r\n\n \t\nnext', 0)).toEqual(['begun'])
+  expect(answer.add('g\u200bun\r\n\n \t\nnext', 0)).toEqual(['begun'])
   expect(answer.add('ror\n', 1)).toEqual(['error'])
 })
 
@@ -78,7 +79,7 @@ test('a pass is noted as it was said, also if the ICCID comes later, and may hav
     { ...expected, read: /ICCID: ([0-9f]+)/ },
     { ...given, iccid: given.iccid.slice(1) },
   )
-  for (const line of ['OK 1', 'ready', `ICCID: ${given.iccid.slice(1)}ff`]) answer.judge(line)
+  for (const line of ['OK 0', 'OK 1', 'ready', `ICCID: ${given.iccid.slice(1)}ff`]) answer.judge(line)
   expect(answer.verdict).toEqual({ isPassed: true, note: 'OK 1' })
   expect(answer.last).toBe(`ICCID: ${given.iccid.slice(1)}ff`)
 })

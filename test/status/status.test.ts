@@ -274,11 +274,15 @@ describe('a check with the key', () => {
     const nrf = 'nRF firmware rejects such a profile since the end of July 2026; other devices take it'
     expect([one.rows()[0].usable, one.said]).toEqual([2, [`1 profile without KIC or KID: ${nrf}`]])
     addProfile(directory, plainProfile(1), { kic: '', kid: '' })
-    addProfile(directory, plainProfile(3), { pin: '123', kic: null })
+    addProfile(directory, plainProfile(3), { puk: '123', kic: null })
+    addProfile(directory, plainProfile(4), { smsc: '+' })
+    writeFileSync(join(directory, X(5)), JSON.stringify({ iccid: iccid(1), profile: 'AAAA' }))
     const { rows, said, outcome } = await statusOf(directory, KEY)
-    expect(rows()).toMatchObject([{ checked: 3, usable: 2, unfit: 1 }])
+    expect(rows()).toMatchObject([{ checked: 5, usable: 2, unfit: 2, damaged: 1, locked: 0 }])
     expect(said).toEqual([
-      `${X(3)}: newer devices would reject it: the PIN has fewer than 4 characters`,
+      `${X(3)}: newer devices would reject it: the PUK has fewer than 4 characters`,
+      `${X(4)}: a device would reject it: the SMSC does not have 1 to 20 digits`,
+      `${X(5)}: its name does not match the ICCID in it, ${iccid(1)}`,
       `2 profiles without KIC or KID: ${nrf}`,
     ])
     expect(outcome).toBeUndefined()
@@ -545,6 +549,8 @@ test('a damaged used file does not say that a profile is used twice', async () =
     '1 device: 0 passed, 1 not passed',
     `${other}: it is no profile; whose it is is not known`,
   ])
+  // To somebody who asks for another one, it is not spoken of.
+  expect((await statusOf(directory, { iccids: [iccid(9)] })).said).toEqual([])
 })
 
 test('a device that is only recorded, and whose profile a killed call holds', async () => {
