@@ -127,6 +127,8 @@ describe('after a failure', () => {
   test('an answer to a request from before the failure does not end the pause', () => {
     const refused = failure(FULL, FULL, new CallFailure('429', '', { isPassing: true, pauseMs: 8000 }))
     expect(waitMs(answer(refused, FULL), 0)).toBe(8000)
+    // But it says that the service works: what fails now is tried for longer.
+    expect([refused.hasWorked, answer(refused, FULL).hasWorked]).toEqual([false, true])
   })
 
   test('one request alone, and not before the service allows it', () => {
