@@ -110,11 +110,10 @@ export class Keyboard {
     }
   }
 
-  /** A list may begin with a byte order mark, and have empty lines. */
+  /** A list may begin with a byte order mark. An empty line of it is a label that was not read: it has its slot. */
   #endLine(): void {
     const line = this.#typed.replace(/^\ufeff/, '').replace(STX, '')
     this.#typed = ''
-    if (!this.isTerminal && line.trim() === '') return
     if (this.#asked === undefined) this.#lines.push(line)
     else this.#answer(line)
   }

@@ -80,7 +80,7 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
     say(`${error.message}. Nothing was programmed: ${error.hint}`)
   }
   // A list has nobody to ask.
-  if (!keyboard.isTerminal) noteMissed(shift, `${answer} (refused)`)
+  if (!keyboard.isTerminal) noteMissed(shift, `${answer || 'an empty line'} (refused)`)
   return 'again'
 }
 

@@ -483,8 +483,8 @@ const SHIFT: Case[] = [
 
 const LISTS: Case[] = [
   {
-    name: 'a list of Windows, with a byte order mark, an empty line and no last line end',
-    list: '\ufeffSN-1 \t\r\nSN-2\r\n\r\nSN-3',
+    name: 'a list of Windows, with a byte order mark and no last line end',
+    list: '\ufeffSN-1 \t\r\nSN-2\r\nSN-3',
     ...{ given: 'SN-1 1, SN-2 2, SN-3 3', says: ['End of the shift: 3 devices passed'] },
   },
   {
@@ -512,9 +512,10 @@ const LISTS: Case[] = [
     programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
   },
   {
-    name: 'a list for a panel: each line is for its slot, also one that is refused',
-    ...{ list: 'SN-1\nNOREAD\n\nSN-3\nSN-3\n', options: PANEL, code: 8 },
-    ...{ says: ['not programmed: NOREAD (refused), SN-3 (refused)'], programmed: ['1 SN-1 #', '1 SN-3 #'] },
+    name: 'a list for a panel: each line is for its slot, also one that is refused or empty',
+    ...{ list: 'SN-1\nNOREAD\n\nSN-2\nSN-3\nSN-3\n', options: PANEL, code: 8 },
+    says: ['not programmed: NOREAD (refused), an empty line (refused), SN-3 (refused)'],
+    programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
   },
 ]
 
