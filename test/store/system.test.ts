@@ -826,6 +826,10 @@ test('the note of a move may be that of another call, which may have finished it
   noteTarget(directory, { ...note, to: '/elsewhere' })
   expect(readFileSync(path, 'utf8')).toBe('/there')
   expect(stepsOf(FLUSHES, directory)).toEqual(['flush .outgoing/a.b', 'flush .outgoing'])
+  // Whoever hears that a move was given up may lose power then.
+  system.steps = []
+  giveUp(directory, note.id)
+  expect(stepsOf(FLUSHES, directory)).toEqual(['flush .outgoing'])
 })
 
 test('rubbish that can not be removed wholly stays hidden, and nobody knows its name', () => {
