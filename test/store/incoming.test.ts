@@ -1,4 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { identityState } from '../../src/store/identity.ts'
@@ -85,6 +94,8 @@ describe('an answer', () => {
     const directory = lot(0)
     leaveAnswer(directory, 'abc', 1, 2)
     expect(waitingIn(directory).answers).toEqual([X(1), X(2)])
+    // Only what is a profile gets a name, whatever a damaged disk says.
+    appendFileSync(join(directory, '.incoming', 'abc', 'answer'), '{"iccid":"../x","profile":"y"}\n')
     const { said, ...sink } = messages()
     await finishAnswers(directory, sink)
     expect(names(directory)).toEqual([X(1), X(2)])

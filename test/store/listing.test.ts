@@ -56,6 +56,11 @@ describe('a listing', () => {
     for (const name of [...names, `__${four}f.json`, `${four}.json`, `${five}F.json`, `${five}f.json`])
       writeFileSync(join(directory, name), '')
     expect(look(directory).unused).toEqual([`${short}.json`, `${short}0.json`, `${five}F.json`])
+    for (const filler of ['F', 'f']) {
+      const other = lot(1)
+      put(other, 1, `${iccid(1)}${filler}.json`)
+      expect(look(other).unused).toEqual([X(1)])
+    }
   })
 
   test('of what is on its way to its name does not know the profile', () => {
