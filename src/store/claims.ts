@@ -148,8 +148,8 @@ function sign({ draft, decision }: Places): boolean {
       renameSync(draft, decision)
       return true
     } catch (error) {
-      // Whatever the error says: what is there decides.
-      const decided = textOf(decision)
+      // What is there decides. A directory was in the way: it is void, also where an old look still shows the draft.
+      const decided = errnoOf(error) === 'EISDIR' ? 'void' : textOf(decision)
       if (decided === undefined && errnoOf(error) !== 'ENOENT' && files.exists(draft)) throw error
       return decided !== undefined && decided !== 'void'
     }

@@ -670,6 +670,16 @@ describe('a claim', () => {
     expect([used, readdirSync(directory)]).toEqual([[], [X(1)]])
   })
 
+  test('that was void is void also when that is over, and an old look still shows its draft', async () => {
+    const directory = lot(1)
+    const claim = begin(directory, X(1), BY)
+    if (claim === undefined) throw new Error('nothing to hold')
+    fail('rename', claim.places.draft, 'EISDIR')
+    const used: (typeof claim)[] = []
+    await commit(directory, [claim], used)
+    expect(used).toEqual([])
+  })
+
   test('that somebody else is giving back is left to them', async () => {
     const directory = lot(1)
     const { places, ...held } = begin(directory, X(1), BY) ?? {}
