@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -9,6 +9,15 @@ import type { Settings } from '../../src/station/settings.ts'
 import { Answer } from '../../src/station/verdict.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasProgram } from '../support/system.ts'
+
+/** Where a file of this process leads, by its number; it may be closed by now. */
+function leadsTo(file: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${file}`)
+  } catch {
+    return undefined
+  }
+}
 
 /** More than a terminal takes while nobody reads at its other end. */
 const MUCH = 'x'.repeat(100_000)
@@ -46,7 +55,10 @@ test.runIf(process.platform === 'linux' && hasProgram('script'))(
       const [name] = await once(terminal.stdout.setEncoding('utf8'), 'data')
       const port = openPort(name.trim(), 9600)
       const said = execFileSync('stty', ['-F', name.trim(), '-a'], { encoding: 'utf8' })
+      const isOpen = () => readdirSync('/proc/self/fd').some((each) => leadsTo(each) === name.trim())
+      expect(isOpen()).toBe(true)
       port.close()
+      expect(isOpen()).toBe(false)
       const expected = [
         '9600',
         'cs8',
