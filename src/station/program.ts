@@ -1,6 +1,6 @@
 /** The program that writes a profile to a device: how it is started, limited and ended. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as readOn, setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, reasonOf } from '../failure.ts'
 import type { Answer, Limits, Verdict } from './verdict.ts'
 
@@ -46,7 +46,8 @@ export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
   const isLate = await Promise.race([ended.then(() => false), late])
   const isStuck = isLate && !(await kill(child, ended))
   const why = isStuck ? '' : await ended
-  await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
+  // If this process had to wait, the time is over before what the program has said is read.
+  await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false }).then(() => readOn())])
   for (const stream of [0, 1]) add('\n', stream)
   // What it has left running may speak while the next device is programmed.
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners('data').resume()

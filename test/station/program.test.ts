@@ -19,6 +19,7 @@ interface Setting {
   readonly stop?: AbortSignal
   readonly timeoutMs?: number
   readonly sent?: string
+  readonly hear?: (line: string) => void
 }
 
 /** Runs a script of sh, and says what became of it and what was heard. */
@@ -111,6 +112,24 @@ describe.skipIf(!hasPosix)('a program', { concurrent: true }, () => {
       ...{ isPassed: false, note: 'the program did not end in 1 s' },
     })
   })
+})
+
+test.runIf(hasPosix)('a program is heard to its end also if this process has to wait', async () => {
+  const place = temporaryDirectory()
+  const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  const write = (name: string, script: string) => {
+    writeFileSync(join(place, name), `#!/bin/sh\ncd "$(dirname "$0")"\n${script}\n`, { mode: 0o755 })
+    return join(place, name)
+  }
+  const late = start(write('late', 'until [ -e go ]; do :; done; echo word; exit 3'))
+  // The end of one program tells of the other's, too, before what that has said is read.
+  const hear = () => {
+    writeFileSync(join(place, 'go'), '')
+    block(300)
+    setImmediate(() => block(600))
+  }
+  await Promise.all([start(write('other', 'echo begun'), { hear }), block(200)])
+  expect((await late).verdict.note).toBe('exit code 3: word')
 })
 
 /** Whether there is such a process; one that has ended, and that nobody has asked about, is none. */
