@@ -93,8 +93,8 @@ export class Keyboard {
     this.#last = character
     const isFrameEnd = character === ETX && this.#typed.startsWith(STX)
     if (character === '\n' || character === '\r' || isFrameEnd) {
-      // CR LF is one end of a line, and so is what follows the end of a frame.
-      const isRest = last === ETX || last + character === '\r\n'
+      // CR LF is one end of a line, in a list CR CR LF, too, and so is what follows the end of a frame.
+      const isRest = last === ETX || (last === '\r' && (character === '\n' || !this.isTerminal))
       if (this.#typed !== '' || !isRest) this.#endLine()
     } else if (!this.isTerminal) this.#typed += character
     else if (character === ETX) this.#stop.abort()

@@ -483,8 +483,8 @@ const SHIFT: Case[] = [
 
 const LISTS: Case[] = [
   {
-    name: 'a list of Windows, with a byte order mark and no last line end',
-    list: '\ufeffSN-1 \t\r\nSN-2\r\nSN-3',
+    name: 'a list of Windows, with a byte order mark, a line end that was written twice, and no last one',
+    list: '\ufeffSN-1 \t\r\nSN-2\r\r\nSN-3',
     ...{ given: 'SN-1 1, SN-2 2, SN-3 3', says: ['End of the shift: 3 devices passed'] },
   },
   {
