@@ -248,6 +248,22 @@ describe('a backup from the middle of something', () => {
     expect(await restored(directory, [path])).toContain('aside: 5 was leaving for an unknown directory')
   })
 
+  test('has orders: what was decided comes; nobody decides the others again, which may have come and be gone', async () => {
+    const order = (n: number) =>
+      JSON.stringify({ source: tagOf('9'), from: '/media/stick', names: [file(n)] })
+    const decided = `${tagOf('e')}.${tagOf('d')}`
+    const directory = directoryOf([1], {
+      [`.incoming/${MOVE}/order`]: order(2),
+      [`.incoming/${MOVE}/~${TAG}/list`]: JSON.stringify({ by: TAG, items: [{ name: file(2), tag: 'x' }] }),
+      [`.incoming/${decided}/order`]: order(3),
+      [`.incoming/${decided}/given/list`]: JSON.stringify({ by: TAG, items: [{ name: file(3), tag: 'x' }] }),
+      [`.${decided}@${TAG}~${file(3)}`]: stored(3),
+    })
+    await restored(directory, [])
+    expect(shown(directory)).toEqual(['1', '3'])
+    expect(readdirSync(join(directory, '.incoming'))).toEqual([decided])
+  })
+
   test('has what a move still holds of a profile that is used: that goes', async () => {
     const rest = { [`.${file(1)}~${MOVE}+${tagOf('c')}`]: stored(1) }
     const directory = directoryOf([2], { [`__${file(1)}`]: used(1), ...rest })
