@@ -294,8 +294,7 @@ function flushAndClose(file: number): void {
 }
 
 /**
- * Makes the names in a directory durable.
- * Where a file system can't, a power cut may undo the last changes of names.
+ * Makes the names in a directory durable. Where a file system can't, a power cut may undo the last changes of names.
  * @throws the system error, also ENOENT: a directory that is not there proves nothing
  */
 export function flushDirectory(path: string): void {

@@ -14,12 +14,12 @@ export interface Outgoing {
 
 const pathOf = (directory: string, id: string) => join(directory, OUTGOING, id)
 
-/** Notes where a move goes. It is durable then. */
+/** Notes where a move goes, also if a killed call has left its note empty. It is durable then. */
 export function noteTarget(directory: string, { id, to }: Outgoing): void {
   const path = pathOf(directory, id)
   files.make(join(directory, OUTGOING))
   try {
-    if (!files.exists(path)) files.write(path, to)
+    if (!files.exists(path) || (files.read(path) === '' && files.remove(path))) files.write(path, to)
     files.flushFile(path)
   } catch (error) {
     // Somebody else was first, and may have finished the move.

@@ -836,6 +836,10 @@ test('the note of a move may be that of another call, which may have finished it
   noteTarget(directory, { ...note, to: '/elsewhere' })
   expect(readFileSync(path, 'utf8')).toBe('/there')
   expect(stepsOf(FLUSHES, directory)).toEqual(['flush .outgoing/a.b', 'flush .outgoing'])
+  // A call that was killed had made it, and not written it.
+  writeFileSync(path, '')
+  noteTarget(directory, note)
+  expect(outgoingIn(directory)).toEqual([note])
   // Whoever hears that a move was given up may lose power then.
   system.steps = []
   giveUp(directory, note.id)
