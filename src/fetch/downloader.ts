@@ -150,7 +150,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         if (error.isPutAside) tally.putAside += profiles.length
         if (error.isPutAside) throw error
         if (stop.aborted) return lose(profiles)
-        const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
+        const what = `${several(profiles.length, 'profile')} paid for, and only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
         unstored++
         await sleep(FULL_MS, undefined, { signal: stop }).catch(() => {})

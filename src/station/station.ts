@@ -82,9 +82,10 @@ async function work(shift: Shift): Promise<void> {
   } finally {
     // What has failed here may have passed elsewhere since, and the other way round.
     ifPossible(() => {
-      for (const [device, hasPassed] of devices)
-        if (hasPassed !== undefined)
-          devices.set(device, store.resultsOf(shift.directory, device).at(-1)?.result === 'pass')
+      for (const [device, hasPassed] of devices) {
+        const last = hasPassed === undefined ? undefined : store.resultsOf(shift.directory, device).at(-1)
+        if (last !== undefined) devices.set(device, last.result === 'pass')
+      }
     })
     say(endLine(shift))
   }
@@ -149,14 +150,13 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   const { say, messages, stop, program = '', size, timeoutMs } = shift
   const [{ device, number }, { iccid, line }] = [slot, profile]
   if (stop.aborted) return
-  const results = () => store.resultsOf(shift.directory, device)
-  if (results().at(-1)?.result === 'pass') {
+  const known = store.resultsOf(shift.directory, device)
+  if (known.at(-1)?.result === 'pass') {
     if (!slot.hasPassed) noteMissed(shift, `${device} (refused)`)
     if (!slot.hasPassed) return say(`Device ${device} ${ELSEWHERE}, and is not programmed.`)
     // From here on, the device does not have what it has passed with.
     record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
   }
-  const before = results().length
   const answer = new Answer(shift, profile)
   const sent = shift.frame.join(line)
   const variables = { SOFTSIM_DEVICE: device, SOFTSIM_ICCID: iccid, SOFTSIM_SLOT: `${number}` }
@@ -171,7 +171,7 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
   if (stop.aborted && !isPassed) return
   record(shift, device, iccid, { isPassed, note })
   // Of two stations that program one label at once, the later one sees both.
-  const since = results().slice(before)
+  const since = store.resultsOf(shift.directory, device).slice(known.length)
   const isTwice = since.filter(({ result }) => result === 'pass').length > Number(isPassed)
   if (isTwice) record(shift, device, iccid, { isPassed: false, note: ELSEWHERE })
   shift.devices.set(device, isPassed && !isTwice)

@@ -307,7 +307,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and th
     const { code, stderr, stored, delivered } = await filledDuring(({ clear }) => clear())
     expect([code, stored]).toEqual([0, delivered.sort()])
     expect(stderr).toMatch(
-      /no space left on the disk \(ENOSPC\): 20 profiles that are paid for are only in memory until there is room; make room on the disk/,
+      /no space left on the disk \(ENOSPC\): 20 profiles paid for, and only in memory until there is room; make room on the disk/,
     )
   })
 

@@ -323,6 +323,18 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(terminal.shown).toContain('profiles is gone, or has lost .identity')
   })
 
+  test('a directory that is away at the end of the shift: what has passed has passed', async () => {
+    const place = makePlace()
+    const terminal = start(place)
+    await terminal.answer('SN-1')
+    await terminal.says('Device SN-1 is programmed.')
+    await terminal.asks()
+    fs.renameSync(place.path('profiles'), place.path('away'))
+    terminal.type('exit\r')
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.shown).toContain('End of the shift: 1 device passed')
+  })
+
   test('a directory that forgets a device in the middle of a shift gives it no second profile', async () => {
     const place = makePlace()
     const terminal = start(place)
