@@ -84,11 +84,12 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
   test('what is scanned too early, whole or in part, is said, and programs nothing', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
-    const terminal = start(place, '--timeout', '1')
+    // Long enough for SN-3, also on a busy machine.
+    const terminal = start(place, '--timeout', '5')
     await terminal.answer('SN-1')
     await terminal.says('hanging')
     terminal.type('\r\rSN-2\rSN-')
-    await terminal.says('Device SN-1 failed: the program did not end in 1 s.')
+    await terminal.says('Device SN-1 failed: the program did not end in 5 s.')
     await terminal.says('Scanned before the question, and not used: SN-2, SN-. Scan again.')
     await terminal.answer('SN-3', 'exit')
     expect(await terminal.ended).toBe(8)
