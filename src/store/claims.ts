@@ -5,7 +5,7 @@
  * flush a step.
  */
 import { lstatSync, renameSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errnoOf, ignoreIfSystem, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/check.ts'
@@ -30,29 +30,32 @@ import { readUsed } from './state.ts'
 
 /**
  * Keeps two renames of one unused profile apart where both can succeed: nobody renames a profile whose name somebody else
- * has among the claims. Elsewhere, a rename itself is exact, and there are no guards.
+ * has among the claims. Elsewhere, a rename is exact, and there are no guards. What a kill leaves is rubbish after an hour.
  * @param name X
+ * @param shared whether others may do the same at once, but nothing else; each has an entry in the guard
  * @returns what the action returns; undefined if somebody else has the guard
  */
-export function guarded<T>(directory: string, name: string, action: () => T): T | undefined {
+export function guarded<T>(directory: string, name: string, action: () => T, shared = false): T | undefined {
   if (!files.canTwoWin(directory)) return action()
   const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
-  if (!files.patiently(() => take(guard))) return undefined
+  const own = shared ? join(guard, newTag()) : guard
+  if (!files.patiently(() => take(own)) && !shared) return undefined
   try {
     return action()
   } finally {
-    // What is left of it is rubbish after an hour.
-    files.removeEmpty(guard)
+    files.removeEmpty(own)
+    if (shared) files.removeEmpty(guard)
   }
 }
 
-function take(guard: string): boolean {
+/** Makes a new directory among the claims, in one that others may remove while it is empty. */
+function take(path: string): boolean {
   try {
-    return files.makeNew(guard)
+    return files.makeNew(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    files.make(dirname(guard))
-    return files.makeNew(guard)
+    if (errnoOf(error) !== 'ENOENT' || basename(path) === CLAIMS) throw error
+    take(dirname(path))
+    return take(path)
   }
 }
 
@@ -124,7 +127,8 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   const recorded = await makeRecords(directory, claims, ({ places }) => sign(places), drafts)
   const unsure: Claim[] = []
   for (const each of recorded) {
-    if (!useUp(directory, each.places) || files.canTwoWin(directory)) unsure.push(each)
+    const { places } = each
+    if (files.rename(places.decision, places.used) !== 'done' || files.canTwoWin(directory)) unsure.push(each)
     used.push(each)
   }
   if (recorded.length > 0) await files.flushNames(directory, ...recorded.map(({ places }) => places.used))
@@ -133,10 +137,6 @@ export async function commit(directory: string, claims: readonly Claim[], used: 
   for (const each of lost) used.splice(used.indexOf(each), 1)
   for (const each of claims) if (!used.includes(each)) await giveBack(directory, each)
 }
-
-/** Gives what is decided its last name, unless somebody has, and finds the old one free: Windows would put that directory here. */
-const useUp = (directory: string, { decision, used }: Places): boolean =>
-  !(files.canTwoWin(directory) && textOf(decision) === 'void') && files.rename(decision, used) === 'done'
 
 /**
  * Decides that a claim uses its profile, unless somebody has voided it.
@@ -180,15 +180,18 @@ export const clear = (claims: readonly Claim[]): Promise<void> =>
  */
 export async function giveBack(directory: string, held: Held | Claim): Promise<boolean> {
   const places = placesOf(directory, held)
+  const isUsed = () => parseUsed(files.read(places.used))?.claim === held.tag
   // Only its own call renames a draft: what that has removed is void, also on a full disk.
   if (!('places' in held) || !files.remove(places.draft)) {
+    // Its call may be about to rename the decision, and Windows would put a directory in the place of the used file.
+    if (files.canTwoWin(directory) && isUsed()) return true
     if (!files.patiently(() => files.makeNew(places.decision))) {
       const decided = textOf(places.decision)
       // Somebody else is at it.
       if (decided === undefined) return false
       if (decided !== 'void') return finish(directory, held, decided)
     }
-    if (parseUsed(files.read(places.used))?.claim === held.tag) {
+    if (isUsed()) {
       files.removeEmpty(places.decision)
       return true
     }
@@ -216,7 +219,7 @@ async function finish(directory: string, held: Held, text: string): Promise<bool
     letGo(directory, held)
     return false
   }
-  useUp(directory, places)
+  files.rename(places.decision, places.used)
   await files.flushNames(directory, places.used)
   return true
 }

@@ -333,11 +333,8 @@ const FAT = [0x4d44, 0x2011bab0]
 /** tmpfs and ramfs, which have no disk. */
 const IN_MEMORY = [0x01021994, 0x858458f6]
 
-/** ext4, xfs, btrfs, tmpfs, f2fs, overlayfs, ZFS, NFS, and FAT: of two renames of one file, exactly one succeeds. */
-const EXACT = [
-  ...[0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x794c7630, 0x2fc12fc1, 0x6969],
-  ...FAT,
-]
+/** FAT, ext4, xfs, btrfs, tmpfs, f2fs, overlayfs, ZFS and NFS: of two renames of one file, exactly one succeeds. */
+const EXACT = [...FAT, 0xef53, 0x58465342, 0x9123683e, 0x1021994, 0xf2f52010, 0x794c7630, 0x2fc12fc1, 0x6969]
 
 /** By the directories: to ask costs a round trip. */
 const types = new Map<string, number>()

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, Failure, ifPossible, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/check.ts'
 import { type Messages, several } from '../words.ts'
+import { guarded } from './claims.ts'
 import * as files from './files.ts'
 import { identityOf } from './identity.ts'
 import { dropList, knownIn } from './listing.ts'
@@ -141,10 +142,9 @@ export async function receive(
   profiles: readonly StoredProfile[],
   known?: Set<string>,
 ): Promise<number> {
-  const lines = profiles.map(
-    ({ iccid, profile }) => [nameOf(iccid), JSON.stringify({ iccid, profile })] as const,
+  const texts = new Map(
+    profiles.map(({ iccid, profile }) => [nameOf(iccid), JSON.stringify({ iccid, profile })]),
   )
-  const texts = new Map(lines)
   const text = [...texts.values()].map((line) => `${line}\n`).join('')
   let isPutAside = false
   try {
@@ -261,27 +261,25 @@ export async function arrive(
   { by, items }: Given,
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
+  const isStick = files.isOnFat(directory)
   let isSure = items.every(({ tag }) => tag === undefined)
-  if (files.isOnFat(directory)) {
-    // Nothing leaves a stick as long as this is open.
-    if (!(await arriveOnStick(directory, items, textOf))) throw notArrived(directory)
-  } else
+  if (isStick) isSure = await arriveOnStick(directory, items, textOf)
+  else
     for (const { name, tag } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
+      const arriveOne = () => files.rename(staged, pathIn(directory, name))
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(staged)
-      else if (!files.rename(staged, pathIn(directory, name))) isSure = false
+      else if (!guarded(directory, name, arriveOne, true)) isSure = false
       // By a move, what is put aside comes home.
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
   await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))
   // It has come and is gone on, or the directory was away, or a stick that was pulled has undone what was not flushed.
-  if (!isSure && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
-    throw notArrived(directory)
+  const left = () => readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, '')))
+  if (!isSure && (isStick || left()))
+    throw new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
   dropList(directory)
 }
-
-const notArrived = (directory: string) =>
-  new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {

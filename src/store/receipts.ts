@@ -41,8 +41,6 @@ const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.starts
 
 const CHANGED_HINT =
   'name the files that the stations have written, as they are: a receipt is UTF-8, and what an editor or >> of PowerShell has written again may have lost letters'
-const otherFile = (path: string) =>
-  new UsageError(`${path} is not a file of receipts`, 'name a new file, such as receipt.jsonl')
 
 export interface ReceiptFile {
   /**
@@ -62,7 +60,8 @@ export function openReceipt(path: string, directories: readonly [string, ...stri
   writing(path, () => {
     const status = fs.statSync(path, { throwIfNoEntry: false })
     const isOther = status !== undefined && !(status.isFile() && isOfReceipts(beginningOf(path)))
-    if (isOther || iccidOf(basename(path)) !== undefined) throw otherFile(path)
+    if (isOther || iccidOf(basename(path)) !== undefined)
+      throw new UsageError(`${path} is not a file of receipts`, 'name a new file, such as receipt.jsonl')
     fs.closeSync(patiently(() => fs.openSync(path, 'a', rights)))
     const { bavail, blocks } = fs.statfsSync(path)
     if (blocks > 0 && bavail === 0)

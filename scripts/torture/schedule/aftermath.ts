@@ -43,7 +43,7 @@ export const isGuarded = (world: World, { outcome, error }: Result): boolean =>
 
 /** Whether such a call stands beside one that wanted the profile. */
 export const isWaiting = (world: World, { error }: Result): boolean =>
-  hasGuards(world) && error.startsWith('another call has claimed')
+  hasGuards(world) && error.includes('another call has claimed')
 
 /** The different moves of all calls. */
 function movesOf({ calls, start }: Schedule): Move[] {

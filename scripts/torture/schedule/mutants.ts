@@ -62,11 +62,32 @@ export const MUTANTS: readonly Mutant[] = [
     families: ['handles fresh/1 next+settle+next: A? B? A? B C A'],
   },
   {
+    law: 'what is used is not voided: Windows would put the directory in the place of its file',
+    file: CLAIMS,
+    text: '    if (files.canTwoWin(directory) && isUsed()) return true\n',
+    by: '',
+    families: ['held fresh/1 next+settle+settle: A24 B? C? A'],
+  },
+  {
     law: 'a claim is guarded, where two can win',
     file: 'store/claims.ts',
     text: '  if (!files.canTwoWin(directory)) return action()\n',
     by: '  return action()\n',
     families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],
+  },
+  {
+    law: 'what comes is guarded, where a rename follows the file',
+    file: 'store/incoming.ts',
+    text: 'guarded(directory, name, arriveOne, true)',
+    by: 'arriveOne()',
+    families: ['smb move2!19/2 move2+nextT+nextT: A? B? A C40 B C'],
+  },
+  {
+    law: 'each who lets a profile come has an entry in its guard',
+    file: CLAIMS,
+    text: 'const own = shared ? join(guard, newTag()) : guard\n',
+    by: 'const own = guard\n',
+    families: ['smb move2!19/2 move2+nextT+nextT: A? B? A C40 B C'],
   },
   {
     law: 'a decision is flushed before the record of its device',
@@ -214,7 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'what has come is looked for after the flush',
     file: INCOMING,
-    text: "if (!isSure && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))",
+    text: 'if (!isSure && (isStick || left()))',
     by: 'if (false)',
     families: ['ext4 fresh/1 move: A?% A?% A'],
   },

@@ -38,7 +38,6 @@ interface Whole extends Case {
 
 /** @returns what was violated; undefined if nothing was */
 export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {
-  if (haveBothArrived(world)) return undefined
   const its: Case = { world, schedule, faults: faultsOf(schedule) }
   const [now] = [
     ...world.calls.flatMap((call, at) => [...codes(its, call, at)]),
@@ -59,19 +58,6 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
       return { ...found, what: some.length > 0 ? `${found.what} (${some})` : found.what }
   }
   return undefined
-}
-
-/**
- * Where a rename that stands still follows its file, two calls that let one lot arrive can take a profile from a third one,
- * which has claimed it. The law's page says so: a guard would keep them apart, and a killed call would withhold its lot.
- */
-function haveBothArrived({ kind, calls }: World): boolean {
-  if (!kind.followsFiles || calls.length < 3) return false
-  const done = calls.flatMap(({ log }) =>
-    log.filter(({ name, error }) => error === undefined && /^rename/.test(name)),
-  )
-  const paths = done.map(({ path }) => path).filter((path) => /\/\.[^/@]+@[^/]+$/.test(path))
-  return new Set(paths).size < paths.length
 }
 
 const later = (whole: Whole): Violation[] => [
