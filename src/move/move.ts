@@ -196,7 +196,8 @@ async function giveHeld(
         'run the same command again: it finishes the move; with --back, it takes it back',
       )
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
-    if (!known.has(name)) store.guarded(source, name, () => store.hold(places))
+    const take = () => existsSync(places.unused) && !store.isComing(source, name) && store.hold(places)
+    if (!known.has(name)) store.guarded(source, name, take)
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
   await store.flushNames(source, ...heldBy(source, id).map((each) => store.placesOf(source, each).held))

@@ -133,7 +133,6 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   const records = store.records(directory)
   const lines: Plan['lines'] = { used: [], aside: [], missing: [], 'two devices': [], 'two profiles': [] }
   const plan: Plan = { aside: [], used: [], records: [], lines }
-
   // 1. What was handed out becomes used. Its device gets no other profile, also if the backup lacks this one.
   const said = [...receipts.filter(({ to }) => to === undefined), ...saidByFiles(directory, used)]
   said.sort(byTime)
@@ -166,7 +165,6 @@ function planOf(directory: string, receipts: readonly store.Receipt[]): Plan {
   }
   for (const [device, profiles] of Map.groupBy(all, (each) => each.device))
     if (device !== null && profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
-
   // 2. Of all others, what left is put aside, and what was leaving when the backup was made.
   const moves = receipts.filter(({ to }) => to !== undefined).sort(byTime)
   const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))

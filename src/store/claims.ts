@@ -5,7 +5,7 @@
  * flush a step.
  */
 import { lstatSync, renameSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errnoOf, ignoreIfSystem, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/check.ts'
@@ -29,33 +29,36 @@ import {
 import { readUsed } from './state.ts'
 
 /**
- * Keeps two renames of one unused profile apart where both can succeed: nobody renames a profile whose name somebody else
- * has among the claims. Elsewhere, a rename is exact, and there are no guards. What a kill leaves is rubbish after an hour.
+ * Keeps two renames of one unused profile apart where both can succeed: nobody takes a profile, or gives it back, whose name
+ * somebody else has among the claims. Elsewhere, a rename itself is exact, and there are no guards.
  * @param name X
- * @param shared whether others may do the same at once, but nothing else; each has an entry in the guard
+ * @param own the end of its name, for what comes: such a guard keeps nobody away but who asks `isComing`
  * @returns what the action returns; undefined if somebody else has the guard
  */
-export function guarded<T>(directory: string, name: string, action: () => T, shared = false): T | undefined {
+export function guarded<T>(directory: string, name: string, action: () => T, own = ''): T | undefined {
   if (!files.canTwoWin(directory)) return action()
-  const guard = join(directory, CLAIMS, iccidOf(name) ?? name)
-  const own = shared ? join(guard, newTag()) : guard
-  if (!files.patiently(() => take(own)) && !shared) return undefined
+  const guard = join(directory, CLAIMS, (iccidOf(name) ?? name) + own)
+  if (!files.patiently(() => take(guard)) && own === '') return undefined
   try {
     return action()
   } finally {
-    files.removeEmpty(own)
-    if (shared) files.removeEmpty(guard)
+    // What is left of it is rubbish after an hour.
+    files.removeEmpty(guard)
   }
 }
 
-/** Makes a new directory among the claims, in one that others may remove while it is empty. */
-function take(path: string): boolean {
+/** Whether somebody may be amid the rename that brought a profile. To ask once that is there: they were there before it. */
+export const isComing = (directory: string, name: string): boolean =>
+  files.canTwoWin(directory) &&
+  files.namesIn(join(directory, CLAIMS)).some((each) => each.startsWith(`${iccidOf(name)}~`))
+
+function take(guard: string): boolean {
   try {
-    return files.makeNew(path)
+    return files.makeNew(guard)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT' || basename(path) === CLAIMS) throw error
-    take(dirname(path))
-    return take(path)
+    if (errnoOf(error) !== 'ENOENT') throw error
+    files.make(dirname(guard))
+    return files.makeNew(guard)
   }
 }
 
@@ -99,7 +102,7 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
   if (!files.exists(pathIn(directory, name))) return undefined
   return guarded(directory, name, () => {
     const stored = files.readText(pathIn(directory, name))
-    if (stored === undefined) return undefined
+    if (stored === undefined || isComing(directory, name)) return undefined
     parseStored(stored, name)
     const owner = parseUsed(stored)?.device
     if (owner !== undefined && owner !== by.device)
@@ -184,7 +187,7 @@ export async function giveBack(directory: string, held: Held | Claim): Promise<b
   // Only its own call renames a draft: what that has removed is void, also on a full disk.
   if (!('places' in held) || !files.remove(places.draft)) {
     // Its call may be about to rename the decision, and Windows would put a directory in the place of the used file.
-    if (files.canTwoWin(directory) && isUsed()) return true
+    if (isUsed()) return true
     if (!files.patiently(() => files.makeNew(places.decision))) {
       const decided = textOf(places.decision)
       // Somebody else is at it.

@@ -44,9 +44,7 @@ const placesOf = (directory: string, device: string): string[] =>
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
 /** A record, and where it is. */
-interface Found extends DeviceRecord {
-  readonly place: string
-}
+type Found = DeviceRecord & { readonly place: string }
 
 /** What is to be recorded. Without a device, nothing is. */
 type Wanted = Pick<Used, 'iccid' | 'device' | 'isNew'>

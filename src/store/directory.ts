@@ -9,6 +9,7 @@ export {
   giveBack,
   guarded,
   hold,
+  isComing,
   letGo,
   perhapsNotPrinted,
   settle,

@@ -263,20 +263,20 @@ export async function arrive(
 ): Promise<void> {
   const isStick = files.isOnFat(directory)
   let isSure = items.every(({ tag }) => tag === undefined)
+  // Nothing leaves a stick as long as this is open.
   if (isStick) isSure = await arriveOnStick(directory, items, textOf)
   else
     for (const { name, tag } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
       const arriveOne = () => files.rename(staged, pathIn(directory, name))
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(staged)
-      else if (!guarded(directory, name, arriveOne, true)) isSure = false
+      else if (!guarded(directory, name, arriveOne, `~${newTag()}`)) isSure = false
       // By a move, what is put aside comes home.
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
   await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))
   // It has come and is gone on, or the directory was away, or a stick that was pulled has undone what was not flushed.
-  const left = () => readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, '')))
-  if (!isSure && (isStick || left()))
+  if (!isSure && (isStick || readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, '')))))
     throw new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
   dropList(directory)
 }

@@ -32,7 +32,7 @@ export function removeRubbish(
   const paths = left.map((name) => names.pathIn(directory, name))
   for (const place of [names.CLAIMS, names.DEVICES, names.INCOMING].map((name) => join(directory, name)))
     for (const name of namesIn(place))
-      if (basename(place) === names.CLAIMS ? /^(~|\d+$)/.test(name) : name.startsWith('~'))
+      if (basename(place) === names.CLAIMS ? /^(~|\d+(~|$))/.test(name) : name.startsWith('~'))
         paths.push(join(place, name))
   if (paths.length === 0) return
   // As the file server sees it: the time of a file made just now.

@@ -64,9 +64,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'what is used is not voided: Windows would put the directory in the place of its file',
     file: CLAIMS,
-    text: '    if (files.canTwoWin(directory) && isUsed()) return true\n',
+    text: '    if (isUsed()) return true\n',
     by: '',
-    families: ['held fresh/1 next+settle+settle: A24 B? C? A'],
+    families: ['held fresh/1 next+settle+settle: A25 B? C? A'],
   },
   {
     law: 'a claim is guarded, where two can win',
@@ -78,15 +78,29 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'what comes is guarded, where a rename follows the file',
     file: 'store/incoming.ts',
-    text: 'guarded(directory, name, arriveOne, true)',
-    by: 'arriveOne()',
+    text: 'guarded(directory, name, arriveOne, ',
+    by: '((..._: unknown[]) => arriveOne())(',
     families: ['smb move2!19/2 move2+nextT+nextT: A? B? A C40 B C'],
   },
   {
-    law: 'each who lets a profile come has an entry in its guard',
+    law: 'a claim looks for who is at what comes',
     file: CLAIMS,
-    text: 'const own = shared ? join(guard, newTag()) : guard\n',
-    by: 'const own = guard\n',
+    text: 'stored === undefined || isComing(directory, name)',
+    by: 'stored === undefined',
+    families: ['smb move2!19/2 move2+nextT+nextT: A? B? A C40 B C'],
+  },
+  {
+    law: 'a move, too',
+    file: 'move/move.ts',
+    text: '!store.isComing(source, name) && ',
+    by: '',
+    families: ['smb move2!19/2 move2+onward+nextT: A? B? A C B'],
+  },
+  {
+    law: 'each who lets a profile come has a guard of its own',
+    file: 'store/incoming.ts',
+    text: 'guarded(directory, name, arriveOne, ',
+    by: "guarded(directory, name, arriveOne, '~' || ",
     families: ['smb move2!19/2 move2+nextT+nextT: A? B? A C40 B C'],
   },
   {
@@ -235,8 +249,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'what has come is looked for after the flush',
     file: INCOMING,
-    text: 'if (!isSure && (isStick || left()))',
-    by: 'if (false)',
+    text: 'if (!isSure && (isStick || ',
+    by: 'if (!isSure && (isStick && ',
     families: ['ext4 fresh/1 move: A?% A?% A'],
   },
   {
