@@ -196,14 +196,14 @@ async function giveHeld(
         'run the same command again: it finishes the move; with --back, it takes it back',
       )
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
-    const take = () => existsSync(places.unused) && !store.isComing(source, name) && store.hold(places)
-    if (!known.has(name)) store.guarded(source, name, take)
+    const isUsable = () => usableText(places.unused, name, messages) !== undefined
+    if (!known.has(name)) store.guarded(source, name, () => isUsable() && store.hold(source, name, places))
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
   await store.flushNames(source, ...heldBy(source, id).map((each) => store.placesOf(source, each).held))
   const texts = new Map<string, string>()
   const items = heldBy(source, id).filter((held) => {
-    const text = usableText(source, held, messages)
+    const text = usableText(store.placesOf(source, held).held, held.name, messages)
     if (text !== undefined) texts.set(held.name, text)
     return text !== undefined
   })
@@ -217,17 +217,17 @@ async function giveHeld(
   return store.give(target, id, items, texts)
 }
 
-/** The text of a profile that somebody can use; what can't be used goes back. */
-function usableText(source: string, held: store.Held, messages: Messages): string | undefined {
+/** The text of a profile that somebody can use; what can't be used stays, or goes back. */
+function usableText(path: string, name: string, messages: Messages): string | undefined {
   try {
-    const text = store.readText(store.placesOf(source, held).held)
+    const text = store.readText(path)
     if (text === undefined) return undefined
-    parseStored(text, held.name)
+    parseStored(text, name)
     if (store.parseUsed(text)?.device === undefined) return text
-    messages.warn(`${held.name} is not moved: a device has it`)
+    messages.warn(`${name} is not moved: a device has it`)
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
-    messages.warn(`${held.name} is not moved: ${error.message}`)
+    messages.warn(`${name} is not moved: ${error.message}`)
   }
   return undefined
 }

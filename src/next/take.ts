@@ -73,6 +73,8 @@ export class Call {
     const wanted: readonly Device[] = devices ?? Array.from({ length: count })
     const taken: Taken[] = []
     for (let rounds = 0; taken.length < wanted.length; rounds++) {
+      // What a killed call has left is in no list but a new one.
+      if (rounds === ROUNDS) this.unused.again()
       if (rounds === ROUNDS) throw busy(iccid ?? 'the same profiles')
       if (rounds > 0) pause(PAUSE_MS)
       const done = new Set(taken.map(({ device }) => device))
@@ -268,8 +270,7 @@ export class Call {
     await store.settle(directory, messages, this.used)
     const { unused, held } = this.unused.again()
     // Others may give back what they hold: they have too little of it, or it is for a device that has another one.
-    const ofCalls = held.filter(({ move }) => move === undefined)
-    const left = unused.length + ofCalls.length - this.#skipped.count
+    const left = unused.length + held.filter(({ move }) => move === undefined).length - this.#skipped.count
     const missing = wanted.filter(
       (each) => each === undefined || store.recordOf(directory, each) === undefined,
     )

@@ -32,7 +32,7 @@ import { readUsed } from './state.ts'
  * Keeps two renames of one unused profile apart where both can succeed: nobody takes a profile, or gives it back, whose name
  * somebody else has among the claims. Elsewhere, a rename itself is exact, and there are no guards.
  * @param name X
- * @param own the end of its name, for what comes: such a guard keeps nobody away but who asks `isComing`
+ * @param own the end of its name, for what comes: such a guard is this call's alone, and only `hold` looks for it
  * @returns what the action returns; undefined if somebody else has the guard
  */
 export function guarded<T>(directory: string, name: string, action: () => T, own = ''): T | undefined {
@@ -46,11 +46,6 @@ export function guarded<T>(directory: string, name: string, action: () => T, own
     files.removeEmpty(guard)
   }
 }
-
-/** Whether somebody may be amid the rename that brought a profile. To ask once that is there: they were there before it. */
-export const isComing = (directory: string, name: string): boolean =>
-  files.canTwoWin(directory) &&
-  files.namesIn(join(directory, CLAIMS)).some((each) => each.startsWith(`${iccidOf(name)}~`))
 
 function take(guard: string): boolean {
   try {
@@ -81,10 +76,15 @@ export type By = Pick<Used, 'station' | 'claimed' | 'device' | 'isNew'>
 const KILLED_MS = process.platform === 'win32' ? 12_000 : 1000
 
 /**
- * Takes a profile out of the sight of all others.
- * @returns false if it is gone, or if it was rubbish beside a used file
+ * Takes a profile out of the sight of all others. The caller has its guard, and has read it.
+ * @returns false if it is gone, if it may be coming still, or if it was rubbish beside a used file
  */
-export function hold({ unused, used, held }: Places): boolean {
+export function hold(directory: string, name: string, { unused, used, held }: Places): boolean {
+  if (files.canTwoWin(directory)) {
+    const [all, own] = [files.namesIn(join(directory, CLAIMS)), `${iccidOf(name)}`]
+    // Whoever is amid the rename that brought it has had a guard since before it was read.
+    if (!all.includes(own) || all.some((each) => each.startsWith(`${own}~`))) return false
+  }
   if (!files.rename(unused, held)) return false
   if (!files.exists(used)) return true
   // Somebody has put it back. Only this call has it, and it goes.
@@ -102,7 +102,7 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
   if (!files.exists(pathIn(directory, name))) return undefined
   return guarded(directory, name, () => {
     const stored = files.readText(pathIn(directory, name))
-    if (stored === undefined || isComing(directory, name)) return undefined
+    if (stored === undefined) return undefined
     parseStored(stored, name)
     const owner = parseUsed(stored)?.device
     if (owner !== undefined && owner !== by.device)
@@ -112,7 +112,7 @@ export function begin(directory: string, name: string, by: By): Claim | undefine
     files.write(places.draft, JSON.stringify({ ...fieldsOf(stored), ...by, claim: tag }))
     let isHeld = false
     try {
-      isHeld = hold(places)
+      isHeld = hold(directory, name, places)
     } finally {
       if (!isHeld) files.remove(places.draft)
     }
@@ -186,7 +186,7 @@ export async function giveBack(directory: string, held: Held | Claim): Promise<b
   const isUsed = () => parseUsed(files.read(places.used))?.claim === held.tag
   // Only its own call renames a draft: what that has removed is void, also on a full disk.
   if (!('places' in held) || !files.remove(places.draft)) {
-    // Its call may be about to rename the decision, and Windows would put a directory in the place of the used file.
+    // Its own call may be about to rename the decision, and Windows would put a directory in the place of the used file.
     if (isUsed()) return true
     if (!files.patiently(() => files.makeNew(places.decision))) {
       const decided = textOf(places.decision)

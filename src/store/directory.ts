@@ -9,7 +9,6 @@ export {
   giveBack,
   guarded,
   hold,
-  isComing,
   letGo,
   perhapsNotPrinted,
   settle,

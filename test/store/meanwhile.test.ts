@@ -8,6 +8,7 @@ import {
   rmdirSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -93,6 +94,24 @@ test('a call from which others take everything gives up after a second, and says
   })
   expect([rounds, times]).toEqual([20, Array.from({ length: 19 }, () => 50)])
   expect(unusedIn(directory)).toHaveLength(25)
+})
+
+test('a profile that is named can be had an hour after a kill, once a call has found it withheld', async () => {
+  const directory = directoryOf(someProfiles(1))
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'darwin' })
+  try {
+    const guard = join(directory, '.claims', iccid(1))
+    mkdirSync(guard, { recursive: true })
+    const before = Date.now() / 1000 - 7200
+    utimesSync(guard, before, before)
+    const named = () => handOut(call(directory, { iccid: iccid(1) }), async () => {})
+    await expect(named()).rejects.toThrow(/^another call/)
+    await named()
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+  expect(names(directory)).toEqual([`__${X(1)}`])
 })
 
 test('a call waits for what another one is about to give back, or to give to the same device', async () => {

@@ -121,7 +121,7 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     await putOrder(target, { id, source: identityOf(source), from: source, names })
     const texts = new Map(names.map((name) => [name, readFileSync(join(source, name), 'utf8')]))
     const items = names.map((name) => ({ name, tag: tagFor(id) }))
-    for (const item of items) hold(placesOf(source, item))
+    for (const item of items) hold(source, item.name, placesOf(source, item))
     if (decided) await give(target, id, items, texts)
   },
   /** `+ disk 16`: a disk of so many MB at ./disk. */
