@@ -186,6 +186,12 @@ async function giveHeld(
   if (order === undefined) return undefined
   store.noteTarget(source, { id, to: resolve(target) })
   const known = new Set(heldBy(source, id).map(({ name }) => name))
+  const texts = new Map<string, string>()
+  const isUsable = (path: string, name: string) => {
+    const text = texts.get(name) ?? usableText(path, name, messages)
+    if (text !== undefined) texts.set(name, text)
+    return text !== undefined
+  }
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
   for (const name of order.names) {
@@ -196,17 +202,12 @@ async function giveHeld(
         'run the same command again: it finishes the move; with --back, it takes it back',
       )
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
-    const isUsable = () => usableText(places.unused, name, messages) !== undefined
-    if (!known.has(name)) store.guarded(source, name, () => isUsable() && store.hold(source, name, places))
+    const take = () => isUsable(places.unused, name) && store.hold(source, name, places)
+    if (!known.has(name)) store.guarded(source, name, take)
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
   await store.flushNames(source, ...heldBy(source, id).map((each) => store.placesOf(source, each).held))
-  const texts = new Map<string, string>()
-  const items = heldBy(source, id).filter((held) => {
-    const text = usableText(store.placesOf(source, held).held, held.name, messages)
-    if (text !== undefined) texts.set(held.name, text)
-    return text !== undefined
-  })
+  const items = heldBy(source, id).filter((held) => isUsable(store.placesOf(source, held).held, held.name))
   const time = new Date().toISOString()
   receipt?.append(
     items.map(({ name }) => ({

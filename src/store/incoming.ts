@@ -263,7 +263,6 @@ export async function arrive(
 ): Promise<void> {
   const isStick = files.isOnFat(directory)
   let isSure = items.every(({ tag }) => tag === undefined)
-  // Nothing leaves a stick as long as this is open.
   if (isStick) isSure = await arriveOnStick(directory, items, textOf)
   else
     for (const { name, tag } of items) {
@@ -275,7 +274,7 @@ export async function arrive(
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
   await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))
-  // It has come and is gone on, or the directory was away, or a stick that was pulled has undone what was not flushed.
+  // It has come and went on (nothing leaves a stick before the end), or the directory or the stick was away for a moment.
   if (!isSure && (isStick || readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, '')))))
     throw new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
   dropList(directory)

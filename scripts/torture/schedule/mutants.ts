@@ -102,7 +102,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'a move reads what it takes',
     file: 'move/move.ts',
-    text: '() => isUsable() && ',
+    text: '() => isUsable(places.unused, name) && ',
     by: '() => existsSync(places.unused) && ',
     families: ['smb moved/1 onward+home+move+move: A85 B A3 C123 D A21 C A'],
   },
