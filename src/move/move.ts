@@ -176,22 +176,12 @@ function checkIdentity(directory: string, identity: string): void {
 }
 
 /** Holds the profiles of an order, and gives those that it got. */
-async function giveHeld(
-  move: Move,
-  id: string,
-  receipt: store.ReceiptFile | undefined,
-): Promise<store.Given | undefined> {
+async function giveHeld(move: Move, id: string, receipt: store.ReceiptFile | undefined) {
   const { source, target, messages, stop, progress } = move
   const order = store.ordersIn(target).find((each) => each.id === id)
   if (order === undefined) return undefined
   store.noteTarget(source, { id, to: resolve(target) })
   const known = new Set(heldBy(source, id).map(({ name }) => name))
-  const texts = new Map<string, string>()
-  const isUsable = (path: string, name: string) => {
-    const text = texts.get(name) ?? usableText(path, name, messages)
-    if (text !== undefined) texts.set(name, text)
-    return text !== undefined
-  }
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
   for (const name of order.names) {
@@ -202,12 +192,19 @@ async function giveHeld(
         'run the same command again: it finishes the move; with --back, it takes it back',
       )
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
-    const take = () => isUsable(places.unused, name) && store.hold(source, name, places)
-    if (!known.has(name)) store.guarded(source, name, take)
+    const isUsable = () => usableText(places.unused, name, messages) !== undefined
+    if (!known.has(name)) store.guarded(source, name, () => isUsable() && store.hold(source, name, places))
     if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
   }
-  await store.flushNames(source, ...heldBy(source, id).map((each) => store.placesOf(source, each).held))
-  const items = heldBy(source, id).filter((held) => isUsable(store.placesOf(source, held).held, held.name))
+  const held = heldBy(source, id)
+  // What another call holds for it from now on may not outlast a power cut.
+  await store.flushNames(source, ...held.map((each) => store.placesOf(source, each).held))
+  const texts = new Map<string, string>()
+  const items = held.filter((each) => {
+    const text = usableText(store.placesOf(source, each).held, each.name, messages)
+    if (text !== undefined) texts.set(each.name, text)
+    return text !== undefined
+  })
   const time = new Date().toISOString()
   receipt?.append(
     items.map(({ name }) => ({

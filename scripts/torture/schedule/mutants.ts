@@ -102,9 +102,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'a move reads what it takes',
     file: 'move/move.ts',
-    text: '() => isUsable(places.unused, name) && ',
+    text: '() => isUsable() && ',
     by: '() => existsSync(places.unused) && ',
-    families: ['smb moved/1 onward+home+move+move: A85 B A3 C123 D A21 C A'],
+    families: ['smb moved/1 onward+home+move+move: A85 B A3 C122 D A20 C A'],
+  },
+  {
+    law: 'a move gives only what it has flushed',
+    file: 'move/move.ts',
+    text: 'held.filter((each) => {',
+    by: 'heldBy(source, id).filter((each) => {',
+    families: ['ext4 fresh/2 move2+move2+next: A79 C13$ A7 C B57 A?^0/1'],
   },
   {
     law: 'each who lets a profile come has a guard of its own',
@@ -227,8 +234,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'the source is flushed before the target gets anything',
     file: MOVE,
-    text: '  await store.flushNames(source, ...heldBy(',
-    by: '  Array.of(source, ...heldBy(',
+    text: '  await store.flushNames(source, ...held.map(',
+    by: '  Array.of(source, ...held.map(',
     families: [
       'unordered fresh/1 move: A?^0',
       'unordered fresh/1 move: A?^0/1',
