@@ -22,6 +22,15 @@ test('a hint of two lines is two hints, so that either can be copied', () => {
   )
 })
 
+test('what is known to be secret only after a message is not shown in the next one', () => {
+  const said = written((report) => {
+    report.warn('SECRET is a word')
+    report.hide('SECRET')
+    report.warn('SECRET is a key')
+  })
+  expect(said).toBe('softsim: warning: SECRET is a word\nsoftsim: warning: *** is a key\n')
+})
+
 describe('a failure that concerns a value of a variable says which', () => {
   test.each([
     ['SOFTSIM_DIR', '/data/p', new Failure('no-profiles', 'no unused profile in /data/p', 'fetch more')],

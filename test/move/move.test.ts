@@ -12,7 +12,7 @@ import { join, relative } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Move, moveProfiles } from '../../src/move/move.ts'
 import { identityOf, renewIdentity } from '../../src/store/identity.ts'
-import { give, ordersIn, putOrder } from '../../src/store/incoming.ts'
+import { give, givenIn, ordersIn, putOrder } from '../../src/store/incoming.ts'
 import { noteTarget, outgoingIn } from '../../src/store/outgoing.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { lot, messages, names, profile, put, X } from '../support/lot.ts'
@@ -143,6 +143,17 @@ describe('a move', () => {
     const stopped = move({ stop: stop.signal, progress: { follow } })
     await expect(stopped).rejects.toMatchObject({ outcome: 'interrupted' })
     expect(names(target)).toEqual([])
+  })
+
+  test('gives nothing to the target if the receipts can not be written', async () => {
+    const receipt = join(temporaryDirectory(), 'r.jsonl')
+    const moved = move({ receipt, progress: { follow: () => rmSync(receipt) } })
+    await expect(moved).rejects.toMatchObject({ outcome: 'disk' })
+    expect(ordersIn(target).map(({ id }) => givenIn(target, id))).toEqual([undefined])
+    expect(names(target)).toEqual([])
+    expect(await move({ receipt })).toContain(
+      `finished an interrupted move: 4 profiles moved to ${target}; nothing else was moved`,
+    )
   })
 
   test('brings home what was put aside there', async () => {

@@ -110,6 +110,14 @@ test('what a device says before it got the profile is no answer, however much th
   expect(await talk(port, '', new Answer(expected, given), limits)).toMatchObject({ isPassed: false })
 })
 
+test('a port that can not be written is heard of at once', async () => {
+  const port: Port = { read: async () => '', write: () => Promise.reject(new Error('EIO')), close() {} }
+  const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings
+  const given = { iccid: '89880000000000000017', line: '', device: 'SN-1', isAgain: false }
+  const limits = { timeoutMs: 60_000, stop: new AbortController().signal, hear() {} }
+  await expect(talk(port, '', new Answer(expected, given), limits)).rejects.toThrow('EIO')
+})
+
 test('a device that takes nothing fails when its time is over', async () => {
   const port: Port = { read: async () => '', write: () => new Promise(() => {}), close() {} }
   const expected = { pass: /OK/, fail: /ERROR/, read: undefined } as Settings

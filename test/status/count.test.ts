@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { countsOf, oddNames, readNames } from '../../src/status/count.ts'
@@ -58,4 +58,23 @@ test('a file is named unlike a profile if it ends like one, and is not hidden or
   const odd = ['b.json', '_.JSON', 'my profiles.json', 'a\nb.json', '__x.json']
   const others = ['.x.json', 'x.json.tmp', 'profiles.json', 'profiles (1).json', 'json', ...odd]
   expect(oddNames({ others })).toEqual([...odd].sort())
+})
+
+test('a profile that comes during a pass is counted where it is at the end', () => {
+  const directory = temporaryDirectory()
+  const [id, name] = ['0e.0f', `${iccid(1)}.json`]
+  const order = join(directory, '.incoming', id)
+  mkdirSync(order, { recursive: true })
+  writeFileSync(join(order, 'order'), JSON.stringify({ source: 's', from: '/s', names: [name] }))
+  const staged = join(directory, `.${id}@a~${name}`)
+  writeFileSync(staged, '{}')
+  let passes = 0
+  others.next = () => {
+    // Between the names and the orders of the second pass, it gets its name, and its order is closed.
+    if (++passes !== 2) return
+    renameSync(staged, join(directory, name))
+    rmSync(order, { recursive: true })
+  }
+  const counts = countsOf(readNames(directory, { warn: () => {}, tell: () => {} }))
+  expect(counts).toMatchObject({ unused: 1, coming: 0 })
 })

@@ -560,6 +560,13 @@ test('a device that is only recorded, and whose profile a killed call holds', as
   expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
 })
 
+test('a device that is only recorded, and whose profile a move holds', async () => {
+  const directory = directoryWith({ [`.${X(1)}~${MOVE}+${TAG}`]: usedText(1) })
+  await makeRecords(directory, [{ device: 'A', iccid: iccid(1) }])
+  const { said } = await statusOf(directory, { devices: ['A'] })
+  expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
+})
+
 test('a profile of a killed call that had decided to use it says for whom', async () => {
   const tag = 'a'.repeat(20)
   const files = { [`.${X(1)}~${tag}`]: usedText(1), [`.!${tag}`]: usedText(1, { device: 'A' }) }

@@ -737,6 +737,14 @@ describe('what comes', () => {
     }
   })
 
+  test('is not taken for finished by somebody else if its list can not be written', async () => {
+    const directory = lot(0)
+    await putOrder(directory, { id: 'abc.def', source: 's', from: '/s', names: [X(1)] })
+    fail('open', /list$/, 'EIO')
+    const given = give(directory, 'abc.def', [{ name: X(1), tag: 't' }], new Map([[X(1), 'text']]))
+    await expect(given).rejects.toThrow('EIO')
+  })
+
   test('into a directory that somebody else makes meanwhile is no error, and any other one is', () => {
     const directory = join(lot(0), 'new')
     failOnce('mkdir', directory, 'EEXIST')
