@@ -274,7 +274,7 @@ export async function arrive(
       else if (tag !== undefined) files.remove(pathIn(directory, asideName(name)))
     }
   await files.flushNames(directory, ...items.map(({ name }) => pathIn(directory, name)))
-  // It has come and went on (nothing leaves a stick before the end), or the directory or the stick was away for a moment.
+  // It came and went on (nothing leaves a stick before the end), or the directory or the stick was away for a moment.
   if (!isSure && (isStick || readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, '')))))
     throw new Failure('disk', `profiles for ${directory} have no names yet`, 'run the same command again')
   dropList(directory)

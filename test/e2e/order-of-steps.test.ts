@@ -29,7 +29,8 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   /** So many unused profiles. */
   async function stocked(count: number): Promise<string> {
     const directory = works.newPath()
-    await works.fetch(directory, count)
+    const { code, stderr } = await works.fetch(directory, count)
+    expect(code, stderr).toBe(0)
     return directory
   }
 
