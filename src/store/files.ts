@@ -112,13 +112,19 @@ export const removeEmpty = (path: string): void => ifPossible(() => void takeOff
 export function rename(from: string, to: string): 'done' | 'there' | false {
   try {
     patiently(() => fs.renameSync(from, to))
-    return 'done'
   } catch (error) {
     // Somebody else has done it, and has a directory under its old name.
     if (errnoOf(error) === 'ENOTDIR' && fs.lstatSync(to, { throwIfNoEntry: false })?.isFile()) return 'there'
     if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
     return exists(to) && 'there'
   }
+  flushRenamed(to)
+  return 'done'
+}
+
+/** On FAT, a new name has no contents before they are flushed, nor has it a place before its directory is. */
+function flushRenamed(path: string): void {
+  if (isOnFat(dirname(path))) ifThere(() => flushFile(path))
 }
 
 const rights = new Map<string, number>()
@@ -196,6 +202,7 @@ export function decide(
   return patiently(() => {
     try {
       fs.renameSync(from, to)
+      flushRenamed(to)
       return entry
     } catch (error) {
       const first = namesIn(to).find(isEntry)

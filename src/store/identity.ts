@@ -8,7 +8,7 @@ import { Failure } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import * as files from './files.ts'
 import { look } from './listing.ts'
-import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, pathIn, usedName } from './names.ts'
+import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, OUTGOING, pathIn, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
 /** In nanoseconds: the step of the times of FAT and exFAT. */
@@ -34,9 +34,9 @@ const allIn = (directory: string): Identity[] =>
     .filter(isId)
     .flatMap((id) => {
       const path = join(directory, IDENTITY, id)
-      const now = birthOf(path)
-      if (now === undefined) return []
-      const { birth, before } = fieldsOf(files.read(path))
+      const [now, text] = [birthOf(path), files.read(path)]
+      if (now === undefined || text === undefined) return []
+      const { birth, before } = fieldsOf(text)
       // A file system that does not tell the time of birth says 0. A stick says nothing, or tells it in local time, which is
       // another one in summer; exFAT tells it more exactly as long as the file is in memory.
       const isTold = birth !== '0' && now % COARSE !== 0n && !files.isOnFat(directory)
@@ -128,8 +128,8 @@ export function identityState(directory: string, forDevices = true): 'own' | 'co
   if (own === undefined) return hasLost(directory, IDENTITY, 'claim') ? 'copy' : 'none'
   if (!own.isCopied) return forDevices && hasLost(directory, DEVICES, 'device') ? 'copy' : 'own'
   const { used, held, aside } = look(directory)
-  const devices = files.namesIn(join(directory, DEVICES))
-  return used.length + held.length + aside.length + devices.length > 0 ? 'copy' : 'unused-copy'
+  const traces = [...used, ...held, ...aside, ...files.namesIn(join(directory, DEVICES))]
+  return traces.length > 0 || files.exists(join(directory, OUTGOING)) ? 'copy' : 'unused-copy'
 }
 
 /**

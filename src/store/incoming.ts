@@ -10,7 +10,7 @@ import type { StoredProfile } from '../profile/check.ts'
 import { type Messages, several } from '../words.ts'
 import { guarded } from './claims.ts'
 import * as files from './files.ts'
-import { identityOf } from './identity.ts'
+import { identityOf, identityState } from './identity.ts'
 import { dropList, knownIn } from './listing.ts'
 import {
   asideName,
@@ -24,7 +24,7 @@ import {
   stationName,
   usedName,
 } from './names.ts'
-import { arriveOnStick, decideOnStick, isWholeSoon, putAsideOnStick } from './stick.ts'
+import { arriveOnStick, decideOnStick, isWholeSoon } from './stick.ts'
 
 /** A profile that comes. By a move, with the tag that holds it in the other directory. */
 export interface Item {
@@ -99,8 +99,8 @@ export function request(directory: string, count: number): Noted {
   const noted = { id: newTag(), isMade: false }
   const note = JSON.stringify({ count, station: stationName(), time: new Date().toISOString() })
   try {
-    // Before it has a profile, so that its copies are known.
-    identityOf(directory)
+    // Before it has a profile, so that its copies are known. A copy stays one.
+    if (identityState(directory, false) === 'none') identityOf(directory)
     files.make(join(directory, INCOMING))
     files.prepare(pathOf(directory, DRAFT + noted.id), REQUEST, note)
     files.flushDirectory(join(directory, INCOMING))
@@ -172,7 +172,7 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
   // Another call may act on an order as soon as it has its name.
   files.flushDirectory(directory)
   if (files.isOnFat(directory)) {
-    putAsideOnStick(pathOf(directory, id), kind, text)
+    decideOnStick(pathOf(directory, id), kind, text)
     release(directory, { id })
     return true
   }
@@ -197,6 +197,9 @@ export function givenIn(directory: string, id: string): Given | undefined {
     // What is concluded from is durable first, whoever made it.
     files.flushDirectory(join(directory, INCOMING))
     files.flushDirectory(pathOf(directory, id))
+    const own = files.isOnFat(directory) ? [ORDER, join('given', 'list')] : []
+    for (const path of own.map((each) => pathOf(directory, id, each)))
+      if (files.exists(path)) files.flushFile(path)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
@@ -239,7 +242,7 @@ export async function give(
 function decideGiven(directory: string, id: string, given: Given): Given | undefined {
   const draft = pathOf(directory, id, DRAFT + given.by)
   try {
-    if (files.isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given))
+    if (files.isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), 'list', JSON.stringify(given))
     else {
       files.prepare(draft, 'list', JSON.stringify(given))
       files.decide(draft, pathOf(directory, id, 'given'), 'list')

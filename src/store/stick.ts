@@ -31,22 +31,14 @@ function fill(path: string, text: string): void {
 export const isWholeSoon = (path: string): boolean =>
   files.waitFor(() => Object.keys(fieldsOf(files.read(path))).length > 0)
 
-/** Puts aside what is to come. It is durable then. */
-export function putAsideOnStick(place: string, kind: string, text: string): void {
-  files.make(place)
-  fill(join(place, kind), text)
-  files.flushFile(join(place, kind))
-}
-
 /**
- * Decides which profiles come: who makes the directory first writes the list. If that is not whole soon, anybody does.
- * @param text JSON of an object
+ * Makes a directory with one file. Who makes it first decides what that says; if it is not whole soon, anybody does. It is
+ * durable then.
  */
-export function decideOnStick(place: string, text: string): void {
-  const list = join(place, 'list')
-  if (files.makeNew(place) || !isWholeSoon(list)) fill(list, text)
-  // What is concluded from is durable first, whoever made it.
-  files.flushFile(list)
+export function decideOnStick(place: string, entry: string, text: string): void {
+  const path = join(place, entry)
+  if (files.makeNew(place) || !isWholeSoon(path)) fill(path, text)
+  files.flushFile(path)
 }
 
 /**

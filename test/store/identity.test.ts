@@ -11,6 +11,7 @@ import {
   identityState,
   renewIdentity,
 } from '../../src/store/identity.ts'
+import { release, request } from '../../src/store/incoming.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { tellsBirth } from '../support/system.ts'
@@ -128,6 +129,7 @@ describe.runIf(tellsBirth)('a copy', () => {
     ['held by a call', { [`.${iccid(1)}.json~${'a'.repeat(20)}`]: stored(1) }],
     ['put aside', { [`${iccid(1)}.json.aside`]: stored(1) }],
     ['known to be of a device', { '.devices': 'a directory' }],
+    ['known to have left', { '.outgoing': 'a directory' }],
   ])('of a directory in which something is %s is refused, and stays as it is', (_, files) => {
     const directory = directoryWith(files)
     identityOf(directory)
@@ -190,6 +192,9 @@ test('a copy without hidden files is one if it was used', () => {
   const directory = directoryWith(USED)
   expect(identityState(directory)).toBe('copy')
   expect(() => entered(directory)).toThrow(/is a copy, or came back from a backup/)
+  // Also when a fetch has made hidden files.
+  release(directory, request(directory, 1))
+  expect(() => entered(directory)).toThrow(refused)
 })
 
 test('a copy without hidden files is one also if other tools used most: the first 50 and the last 50 are read', () => {

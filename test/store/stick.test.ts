@@ -13,7 +13,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
 import { finishAnswers, receive, request, waitingIn } from '../../src/store/incoming.ts'
 import { newTag } from '../../src/store/names.ts'
-import { arriveOnStick, decideOnStick, isWholeSoon, putAsideOnStick } from '../../src/store/stick.ts'
+import { arriveOnStick, decideOnStick, isWholeSoon } from '../../src/store/stick.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { lot, messages, names, profile, put, X } from '../support/lot.ts'
 
@@ -58,7 +58,7 @@ test('what its source has forgotten has come before, and is not made; it is not 
 test('the first list wins, and one that a power cut took is written again', () => {
   const place = join(lot(0), 'given')
   const decided = (text: string) => {
-    decideOnStick(place, text)
+    decideOnStick(place, 'list', text)
     return JSON.parse(contents(place, 'list'))
   }
   expect(decided('{"by":"a"}')).toEqual({ by: 'a' })
@@ -76,7 +76,7 @@ test('what is put aside in part is put aside again', () => {
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'order'), '{"na')
   expect(isWholeSoon(join(place, 'order'))).toBe(false)
-  putAsideOnStick(place, 'order', '{"names":[]}')
+  decideOnStick(place, 'order', '{"names":[]}')
   expect(isWholeSoon(join(place, 'order'))).toBe(true)
 })
 

@@ -36,7 +36,7 @@ import { giveUp, isGivenUp, noteTarget, outgoingIn } from '../../src/store/outgo
 import { openReceipt, readReceipts } from '../../src/store/receipts.ts'
 import { removeRubbish } from '../../src/store/rubbish.ts'
 import { stateOf } from '../../src/store/state.ts'
-import { arriveOnStick, putAsideOnStick } from '../../src/store/stick.ts'
+import { arriveOnStick, decideOnStick } from '../../src/store/stick.ts'
 import { directoryOf, someProfiles } from '../support/directory.ts'
 import { BY, lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
@@ -393,9 +393,37 @@ describe('a stick', () => {
     expect(stepsOf(FLUSHES, directory)).toEqual(ALL)
   })
 
+  test('has what a new name names on it at once', () => {
+    const directory = onStick(1)
+    files.rename(join(directory, X(1)), join(directory, X(2)))
+    expect(stepsOf(/^(flush|rename)/, directory)).toEqual([`rename ${X(1)}`, ...ALL, `flush ${X(2)}`])
+    files.prepare(join(directory, 'draft'), 'entry', 'text')
+    system.steps = []
+    files.decide(join(directory, 'draft'), join(directory, 'place'), 'entry')
+    expect(stepsOf(/^(flush|rename)/, directory)).toEqual(['rename draft', ...ALL, 'flush place'])
+    // Somebody has moved it on.
+    system.before = (name) => {
+      if (name === 'flush') rmSync(join(directory, X(3)), { force: true })
+    }
+    expect(files.rename(join(directory, X(2)), join(directory, X(3)))).toBe('done')
+  })
+
+  test('has what is concluded from on it, whoever made that', () => {
+    const directory = onStick(0)
+    const place = join(directory, '.incoming', 'abc')
+    mkdirSync(join(place, 'given'), { recursive: true })
+    writeFileSync(join(place, 'given', 'list'), '{"by":"a","items":[]}')
+    expect(givenIn(directory, 'abc')).toEqual({ by: 'a', items: [] })
+    expect(stepsOf(FLUSHES, place)).toContain('flush given/list')
+    expect(stepsOf(FLUSHES, place)).not.toContain('flush order')
+    writeFileSync(join(place, 'order'), '{}')
+    givenIn(directory, 'abc')
+    expect(stepsOf(FLUSHES, place)).toContain('flush order')
+  })
+
   test('has what is put aside on it before anybody reads it', () => {
     const place = join(onStick(0), 'abc')
-    putAsideOnStick(place, 'order', '{"names":[]}')
+    decideOnStick(place, 'order', '{"names":[]}')
     expect(stepsOf(FLUSHES, place).slice(-3)).toEqual(['flush .', 'flush ..', 'flush order'])
   })
 
@@ -569,6 +597,19 @@ test('a directory has not lost what another call is making, nor has it two ident
   }
   expect(identityOf(directory)).toBe('e'.repeat(20))
   expect([times, readdirSync(join(directory, '.claims'))]).toEqual([1, []])
+  expect(identityState(directory)).toBe('own')
+})
+
+test('a directory whose identity another call has renewed since it was listed is none that is copied', () => {
+  const directory = lot(1)
+  const id = identityOf(directory)
+  system.before = (name, path) => {
+    if (name !== 'read' || basename(path) !== id) return
+    system.before = () => {}
+    renewIdentity(directory)
+    put(directory, 2, `__${X(2)}`)
+  }
+  expect(identityState(directory)).toBe('none')
   expect(identityState(directory)).toBe('own')
 })
 

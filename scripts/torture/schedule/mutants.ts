@@ -216,8 +216,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list is flushed by whoever acts on it',
     file: INCOMING,
-    text: '    files.flushDirectory(pathOf(directory, id))\n  } catch (error) {\n    if (errnoOf(error) ===',
-    by: '  } catch (error) {\n    if (errnoOf(error) ===',
+    text: '    files.flushDirectory(pathOf(directory, id))\n    const own',
+    by: '    const own',
     families: ['unordered fresh/1 move+back: A?^0 B'],
   },
   {
@@ -332,6 +332,20 @@ export const MUTANTS: readonly Mutant[] = [
     text: '  if (!canTwoWin(directory)) return\n',
     by: '  if (directory !== undefined) return\n',
     families: ['handles fresh/2 next2: A?^0'],
+  },
+  {
+    law: 'on a stick, what a new name names is flushed at once',
+    file: 'store/files.ts',
+    text: '  flushRenamed(to)\n  return',
+    by: '  return',
+    families: ['stick moved/2 nextT+next: A B?^0'],
+  },
+  {
+    law: 'on a stick, an order and a list are flushed by whoever concludes from them',
+    file: INCOMING,
+    text: 'if (files.exists(path)) files.flushFile(path)',
+    by: 'if (files.exists(path)) void path',
+    families: ['stick fresh/1 move+move+onward: A?! B?^0 C', 'stick fresh/1 move+move+back: A?! B?^0 C'],
   },
   {
     law: 'two spellings are one device, unless somebody says that they are two',
