@@ -194,7 +194,7 @@ async function giveHeld(move: Move, id: string, receipt: store.ReceiptFile | und
     const places = store.placesOf(source, { name, tag: store.tagFor(id) })
     const isUsable = () => usableText(places.unused, name, messages) !== undefined
     if (!known.has(name)) store.guarded(source, name, () => isUsable() && store.hold(source, name, places))
-    if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
+    if (++done % 256 === 0 || store.isOnFat(source)) await new Promise((next) => setImmediate(next))
   }
   const held = heldBy(source, id)
   // What another call holds for it from now on may not outlast a power cut.

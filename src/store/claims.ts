@@ -194,11 +194,11 @@ export async function giveBack(directory: string, held: Held | Claim): Promise<b
       if (decided === undefined) return false
       if (decided !== 'void') return finish(directory, held, decided)
     }
-    if (isUsed()) {
+    // If there was none, it was decided, or others void it. A look may be old, unless it follows a list.
+    if (!files.remove(places.draft) && files.namesIn(directory).length > 0 && isUsed()) {
       files.removeEmpty(places.decision)
       return true
     }
-    files.remove(places.draft)
   }
   letGo(directory, held)
   files.removeEmpty(places.decision)

@@ -202,8 +202,6 @@ export function decide(
   return patiently(() => {
     try {
       fs.renameSync(from, to)
-      flushRenamed(to)
-      return entry
     } catch (error) {
       const first = namesIn(to).find(isEntry)
       if (first !== undefined || !exists(from)) return first
@@ -212,6 +210,8 @@ export function decide(
       removeEmpty(to)
       throw error
     }
+    flushRenamed(to)
+    return entry
   }, IN_THE_WAY)
 }
 

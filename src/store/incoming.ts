@@ -99,9 +99,9 @@ export function request(directory: string, count: number): Noted {
   const noted = { id: newTag(), isMade: false }
   const note = JSON.stringify({ count, station: stationName(), time: new Date().toISOString() })
   try {
+    files.make(join(directory, INCOMING))
     // Before it has a profile, so that its copies are known. A copy stays one.
     if (identityState(directory, false) === 'none') identityOf(directory)
-    files.make(join(directory, INCOMING))
     files.prepare(pathOf(directory, DRAFT + noted.id), REQUEST, note)
     files.flushDirectory(join(directory, INCOMING))
   } catch (error) {

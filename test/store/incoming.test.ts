@@ -202,6 +202,9 @@ describe('an answer', () => {
 
   test.runIf(modesCount)('fails with words where nothing can be written', () => {
     expect(() => request('/', 1)).toThrow("can't write to /")
+    // It was there when the call began.
+    const gone = join(lot(0), 'gone')
+    expect(() => request(gone, 1)).toThrow(expect.objectContaining({ outcome: 'disk' }))
   })
 
   test('says whether it is put aside if it can not be stored', async () => {

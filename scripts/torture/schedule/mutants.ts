@@ -334,6 +334,13 @@ export const MUTANTS: readonly Mutant[] = [
     families: ['handles fresh/2 next2: A?^0'],
   },
   {
+    law: 'who voids a claim without a draft looks whether it is used after a list',
+    file: CLAIMS,
+    text: 'files.namesIn(directory).length > 0 && isUsed()',
+    by: 'isUsed()',
+    families: ['smb fresh/2 deviceD+iccid: A22 B? A?!'],
+  },
+  {
     law: 'on a stick, what a new name names is flushed at once',
     file: 'store/files.ts',
     text: '  flushRenamed(to)\n  return',
