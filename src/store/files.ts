@@ -205,9 +205,8 @@ export function decide(
     } catch (error) {
       const first = namesIn(to).find(isEntry)
       if (first !== undefined || !exists(from)) return first
-      // A client of NFS may have looked before, and sees what is in the way only when it makes the same.
-      ifPossible(() => void makeNew(to))
-      removeEmpty(to)
+      // A client of NFS may have looked before, and sees what is in the way when it has changed the directory.
+      ifPossible(() => withScratch(dirname(to), () => {}))
       throw error
     }
     flushRenamed(to)
