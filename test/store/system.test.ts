@@ -269,6 +269,7 @@ describe('the file system', () => {
   test('over NFS shows what is in the way of a decision to who has changed the directory', () => {
     const directory = lot(0)
     files.prepare(join(directory, 'draft'), 'a', '')
+    system.steps = []
     fail('rename', join(directory, 'draft'), 'ENOTEMPTY', () => {
       if (stepsOf(/^unlink/, directory).length === 1) system.before = () => {}
     })
