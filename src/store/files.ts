@@ -206,7 +206,7 @@ export function decide(
       const first = namesIn(to).find(isEntry)
       if (first !== undefined || !exists(from)) return first
       // A client of NFS may have looked before, and sees what is in the way when it has changed the directory.
-      ifPossible(() => withScratch(dirname(to), () => {}))
+      if (errnoOf(error) === 'ENOTEMPTY') ifPossible(() => withScratch(dirname(to), () => {}))
       throw error
     }
     flushRenamed(to)
