@@ -296,8 +296,10 @@ export function close(directory: string, id: string): void {
 function sweep(path: string): void {
   files.flushDirectory(dirname(path))
   ifPossible(() => {
-    for (const each of [ANSWER, ORDER, REQUEST]) files.remove(join(path, each))
-    for (const each of files.namesIn(path)) files.drop(join(path, each), 'list')
+    const names = files.namesIn(path)
+    const scratch = names.filter((name) => name.startsWith('.~'))
+    for (const each of [ANSWER, ORDER, REQUEST, ...scratch]) files.remove(join(path, each))
+    for (const each of names) files.drop(join(path, each), 'list')
     files.removeEmpty(path)
   })
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { startLog } from '../../src/cli/progress.ts'
+import { startLog, withProgress } from '../../src/cli/progress.ts'
 import { Report } from '../../src/cli/report.ts'
 
 test('a log gets a line when something has changed, at most one in ten seconds', () => {
@@ -20,4 +20,16 @@ test('a log gets a line when something has changed, at most one in ten seconds',
   line = '2 %'
   expect(after(60_000)).toBe(2)
   vi.useRealTimers()
+})
+
+test('what is printed ends it: nothing is said amid the lines', async () => {
+  vi.useFakeTimers()
+  const said: string[] = []
+  await withProgress(new Report((text) => void said.push(text)), async (progress, print) => {
+    progress.follow(() => '1 %')
+    await print('')
+    vi.advanceTimersByTime(10_000)
+  })
+  vi.useRealTimers()
+  expect(said).toEqual([])
 })

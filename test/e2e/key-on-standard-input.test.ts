@@ -12,18 +12,21 @@ const { privateKey } = inject('keys')
 /** So many reads are more than a call makes where the key is there. */
 const ATTEMPTS = 400
 
-test.skipIf(!hasProc)('a standard input that does not block is waited for', async () => {
-  const pipe = makePipe()
-  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
-  const writer = openSync(pipe, constants.O_WRONLY)
-  const argv = ['next', '-k', '-', '-i', directoryOf(someProfiles(1))]
-  const { child, ended } = startSoftsim(argv, { shell: 'exec "$@" <&3 3>&-', descriptor: reader })
-  closeSync(reader)
-  const key = Buffer.from(privateKey)
-  writeSync(writer, key.subarray(0, 1000))
-  await until(() => child.exitCode !== null || readsOf(child.pid ?? 0) > ATTEMPTS)
-  writeSync(writer, key.subarray(1000))
-  closeSync(writer)
-  const { code, stdout, stderr } = await ended
-  expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
-})
+test.skipIf(!hasProc).each([0, 1000])(
+  'a standard input that does not block is waited for, after %i bytes',
+  async (first) => {
+    const pipe = makePipe()
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const writer = openSync(pipe, constants.O_WRONLY)
+    const argv = ['next', '-k', '-', '-i', directoryOf(someProfiles(1))]
+    const { child, ended } = startSoftsim(argv, { shell: 'exec "$@" <&3 3>&-', descriptor: reader })
+    closeSync(reader)
+    const key = Buffer.from(privateKey)
+    if (first > 0) writeSync(writer, key.subarray(0, first))
+    await until(() => child.exitCode !== null || readsOf(child.pid ?? 0) > ATTEMPTS)
+    writeSync(writer, key.subarray(first))
+    closeSync(writer)
+    const { code, stdout, stderr } = await ended
+    expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
+  },
+)

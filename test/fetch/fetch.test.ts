@@ -532,3 +532,9 @@ test.each([
     expect([code, errorIn(stderr)]).toEqual([exitCode, expect.stringMatching(said)])
   },
 )
+
+test('a request that has cost nothing leaves no note, which would be taken for one of a killed call', async () => {
+  const { run, directory } = await serviceThat({ faults: [{ kind: 'status', status: 401 }] })
+  expect((await run()).code).toBe(6)
+  expect(readdirSync(join(directory, '.incoming'))).toEqual([])
+})

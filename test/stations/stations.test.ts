@@ -110,6 +110,8 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     await terminal.says('Device SN-3 is programmed.')
     await terminal.answer('exit')
     await terminal.ended
+    // What was typed before its question is shown there.
+    expect(terminal.shown).toMatch(/device 3 of 3 [^:]*: SN-3\r\n/)
     expect(
       place
         .lines('programmed')
@@ -282,7 +284,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
   test('Ctrl-C after the program has ended well, while what it has left may speak: the device has passed', async () => {
     const place = makePlace()
     // The number of the program is free once the station has its exit code.
-    const left = '(while kill -0 $$; do sleep 0.01; done; kill -INT $PPID) 2> /dev/null &'
+    const left = '(while kill -0 $$; do sleep 0.01; done; kill -INT $PPID; sleep 0.2) 2> /dev/null &'
     fs.writeFileSync(place.path('program-device'), `#!/bin/sh\ncat > /dev/null; ${left}\n`)
     const terminal = start(place)
     await terminal.answer('SN-1')

@@ -590,3 +590,10 @@ test('a device that is only recorded', async () => {
   // Where a backup has not got the profile, nobody can do anything.
   expect(said).toEqual([`device A is recorded for ${iccid(1)}, and no used file says so: scan it again`])
 })
+
+test('a check with the key looks only at what a device gets by default: a wrong SMSP does no harm', async () => {
+  const directory = directoryOf([])
+  addProfile(directory, plainProfile(1), { smsp: 'short' })
+  const { rows, outcome } = await statusOf(directory, KEY)
+  expect([rows(), outcome]).toMatchObject([[{ checked: 1, usable: 1, unfit: 0 }], undefined])
+})

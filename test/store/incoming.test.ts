@@ -111,6 +111,8 @@ describe('an answer', () => {
     const directory = lot(0)
     const noted = request(directory, 1)
     leaveAnswer(directory, '-abc', 1)
+    // What a call has left that looked for a list anew.
+    writeFileSync(join(directory, '.incoming', '-abc', '.~0123456789abcdef0123'), '')
     await finishAnswers(directory, messages())
     expect([names(directory), incoming(directory)]).toEqual([[], [`~${noted.id}`]])
     expect(waitingIn(directory).requests).toMatchObject([{ count: 1 }])

@@ -910,3 +910,18 @@ test('rubbish that can not be removed wholly stays hidden, and nobody knows its 
   expect(names(directory).filter((name) => !name.startsWith('.~') || name === draft)).toEqual([X(1)])
   expect(readdirSync(join(directory, '.claims'))).toEqual([expect.stringMatching(/^~[0-9a-f]{20}$/)])
 })
+
+test.each(['ESTALE', 'EACCES', 'EBUSY', 'EPERM'])(
+  'on Windows, what somebody else has open for a moment is asked for again: %s',
+  async (code) => {
+    const [path, { platform }] = [join(lot(1), X(1)), process]
+    Object.defineProperty(process, 'platform', { value: 'win32' })
+    vi.resetModules()
+    const { read } = await import('../../src/store/files.ts').finally(() =>
+      Object.defineProperty(process, 'platform', { value: platform }),
+    )
+    failOnce('read', path, code)
+    expect(read(path)).toBe(JSON.stringify(profile(1)))
+    expect(pauses).toEqual([20])
+  },
+)
