@@ -2,7 +2,7 @@
  * A directory knows that it is itself. `.identity` has one file in it: its name is the random id of the directory, and it
  * says its own time of birth. In a copy or a restored backup, that file has another one.
  */
-import { lstatSync, writeFileSync } from 'node:fs'
+import { lstatSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import type { Messages } from '../words.ts'
@@ -14,8 +14,8 @@ import { readUsed } from './state.ts'
 /** In nanoseconds: the step of the times of FAT and exFAT. */
 const COARSE = 10_000_000n
 
-/** In nanoseconds: a Samba that stores no time of birth tells another one after a remount, by up to 60 ms in a trial. */
-const NEAR = 100_000_000
+/** In nanoseconds: over SMB, times have fewer digits. No copy is made so soon. */
+const NEAR = 1_000_000
 
 interface Identity {
   readonly id: string
@@ -95,6 +95,9 @@ function put(place: string, id: string, before: readonly string[], born?: string
   const birth = born ?? String(birthOf(draft))
   files.patiently(() => writeFileSync(draft, JSON.stringify({ birth, before })))
   files.flushFile(draft)
+  // A Samba that stores no time of birth tells the oldest of a file's times after a remount.
+  const seconds = Number(birth) / 1e9
+  if (seconds > 1) files.patiently(() => utimesSync(draft, seconds, seconds))
   files.rename(draft, pathIn(place, id))
   files.flushDirectory(place)
 }

@@ -1,4 +1,13 @@
-import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pause } from '../../src/pause.ts'
@@ -30,7 +39,7 @@ function directoryWith(files: Record<string, string> = {}): string {
 
 function copyOf(directory: string): string {
   // What is closer is taken for the same.
-  pause(150)
+  pause(8)
   const copy = join(temporaryDirectory(), 'copy')
   cpSync(directory, copy, { recursive: true, preserveTimestamps: true })
   return copy
@@ -89,6 +98,19 @@ describe('an identity', () => {
     expect(identitiesOf(directory)).toEqual(expect.arrayContaining(ids))
   })
 
+  test.runIf(tellsBirth)(
+    'was changed when it was born: a Samba that stores no birth tells the oldest time',
+    () => {
+      const directory = directoryWith()
+      identityOf(directory)
+      renewIdentity(directory)
+      const path = join(directory, '.identity', identityIn(directory))
+      const { birth } = JSON.parse(readFileSync(path, 'utf8'))
+      const { mtimeNs } = lstatSync(path, { bigint: true })
+      expect(Math.abs(Number(mtimeNs - BigInt(birth)))).toBeLessThan(2000)
+    },
+  )
+
   test('of a directory without one is made by its renewal', () => {
     const directory = directoryWith()
     renewIdentity(directory)
@@ -103,10 +125,8 @@ type Said = (birth: bigint) => object
 
 const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['an older time', true, (birth) => ({ birth: birth - SECOND / 5n })],
-  ['a Samba that stores no time of birth', false, (birth) => ({ birth: birth - SECOND / 16n })],
-  ['nearly a tenth of a second', false, (birth) => ({ birth: birth - SECOND / 10n + SECOND / 1000n })],
-  ['more than a tenth of a second', true, (birth) => ({ birth: birth - SECOND / 10n - SECOND / 1000n })],
-  ['nearly a tenth of a second later', false, (birth) => ({ birth: birth + SECOND / 10n - SECOND / 1000n })],
+  ['two milliseconds', true, (birth) => ({ birth: birth - SECOND / 500n })],
+  ['two milliseconds later', true, (birth) => ({ birth: birth + SECOND / 500n })],
   ['a later time: the copy has that of an older file', true, (birth) => ({ birth: birth + SECOND })],
   ['fewer digits over SMB', false, (birth) => ({ birth: birth - 99n })],
   ['a disk that does not tell the birth', false, () => ({ birth: 0n })],
