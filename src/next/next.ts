@@ -22,7 +22,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, messages } = order
   let call: Call | undefined
   let taken: Taken[] = []
-  let what = 'claimed but not printed'
+  let what = 'used, but not printed'
   try {
     store.enter(directory, messages, devices !== undefined)
     if (store.isOnFat(directory)) await store.finishStick(directory, messages)
@@ -31,7 +31,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
     taken = await call.take()
     flushAgain(taken, directory)
     receipt?.append(receiptsOf(taken, directory))
-    what = 'claimed and may have been printed'
+    what = 'used, and perhaps printed'
     await print(taken)
   } catch (error) {
     cleanUp(call, directory, messages)
@@ -81,7 +81,7 @@ function cleanUp(call: Call | undefined, directory: string, messages: Order['mes
 function undelivered(
   what: string,
   all: readonly store.Claim[],
-  { messages, stop, devices, isNew, receipt }: Order,
+  { directory, messages, stop, devices, isNew, receipt }: Order,
   error: unknown,
 ): Failure {
   const named = all.map(({ iccid, places }) => `${iccid} (${normalize(places.used)})`)
@@ -90,7 +90,7 @@ function undelivered(
   const hint =
     devices !== undefined
       ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
-      : `the same command takes other profiles; to print one of these that no device has, add --iccid and its ICCID, instead of -n`
+      : `if no device has it, softsim next -i ${directory} --iccid ${all.length === 1 ? all[0]?.iccid : 'ICCID'} prints it again; the same command takes others`
   const outcome = stop.aborted ? 'interrupted' : error instanceof Failure ? error.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt} may have a line for each`
   return new Failure(outcome, `${what}: ${which}: ${reasonOf(error)}`, hint + lost, error)

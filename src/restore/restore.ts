@@ -88,6 +88,7 @@ async function carryOut(
     }
     await store.makeRecords(directory, plan.records)
     addResults(directory, receipts)
+    await store.flushBackup(directory)
     store.renewIdentity(directory)
     return plan
   } catch (error) {

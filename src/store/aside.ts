@@ -1,13 +1,25 @@
-/** What `restore` does with profiles that receipts name. Until it ends, no other call uses the directory. */
+/** What `restore` does with what a backup has brought. Until it ends, no other call uses the directory. */
 import type { Messages } from '../words.ts'
 import type { By } from './claims.ts'
 import * as files from './files.ts'
-import { listHeld } from './listing.ts'
-import { asideName, newTag, pathIn, placesOf, usedName } from './names.ts'
+import { listHeld, look } from './listing.ts'
+import { asideName, DEVICES, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
+/** Makes durable what another program has unpacked: profiles, and the records of devices. */
+export async function flushBackup(directory: string): Promise<void> {
+  const { unused, used, aside } = look(directory)
+  const names = [...unused, ...used.map(usedName), ...aside.map(asideName)]
+  const devices = files.make(pathIn(directory, DEVICES))
+  const ours = (place: string) => files.namesIn(place).filter((name) => /^r?[0-9a-f]+(-|$)/.test(name))
+  const places = ours(devices).map((name) => pathIn(devices, name))
+  const paths = places.flatMap((place) => ours(place).map((name) => pathIn(place, name)))
+  await files.flushFiles([...names.map((name) => pathIn(directory, name)), ...paths])
+  await files.flushDirectories([...places, devices, directory])
+}
+
 /**
- * Puts profiles aside, unused ones and held ones, so that nobody hands them out. It is durable then.
+ * Puts profiles aside, unused ones and held ones, so that nobody hands them out. It is not durable yet.
  * @param names X of each
  */
 export function putAside(directory: string, names: readonly string[]): void {
@@ -20,11 +32,10 @@ export function putAside(directory: string, names: readonly string[]): void {
       if (files.exists(pathIn(directory, usedName(name)))) files.remove(from)
       else if (from !== aside) files.rename(from, aside)
   }
-  files.flushDirectory(directory)
 }
 
 /**
- * Makes profiles used that are aside; damaged ones stay there. It is durable then. No record is made.
+ * Makes profiles used that are aside; damaged ones stay there. No record is made.
  * @param all X of each, and who has it
  */
 export async function adoptUsed(

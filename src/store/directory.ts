@@ -1,5 +1,5 @@
 /** The door of the store: what the other rooms may use. The law is in README.md. */
-export { adoptUsed, putAside } from './aside.ts'
+export { adoptUsed, flushBackup, putAside } from './aside.ts'
 export {
   type By,
   begin,

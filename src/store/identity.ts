@@ -96,8 +96,7 @@ function put(place: string, id: string, before: readonly string[], born?: string
   files.patiently(() => writeFileSync(draft, JSON.stringify({ birth, before })))
   files.flushFile(draft)
   // A Samba that stores no time of birth tells the oldest of a file's times after a remount.
-  const seconds = Number(birth) / 1e9
-  if (seconds > 1) files.patiently(() => utimesSync(draft, seconds, seconds))
+  if (Number(birth) > 1) files.patiently(() => utimesSync(draft, Number(birth) / 1e9, Number(birth) / 1e9))
   files.rename(draft, pathIn(place, id))
   files.flushDirectory(place)
 }

@@ -110,8 +110,8 @@ function readPart(path: string, at: number, length: number): Buffer {
 
 const beginningOf = (path: string) => readPart(path, 0, 4096).toString()
 
-/** The first line may be torn. */
-const isOfReceipts = (beginning: string) => isBegun(beginning) || beginning.includes(`\n${BEGINNING}`)
+/** The first line may be torn, and the names in a line may have another order. */
+const isOfReceipts = (text: string) => isBegun(text) || /^\{(?=.*"iccid":")(?=.*"directory":")/m.test(text)
 
 /**
  * Reads receipts: files, or all that are in a directory.
@@ -133,10 +133,9 @@ export function readReceipts(paths: readonly string[], warn = (_: string) => {})
 function filesAt(path: string, warn: (text: string) => void): string[] {
   if (!fs.statSync(path).isDirectory()) return [path]
   // Also what an editor or another program has written again, or cut: it is refused, and not passed over.
-  const { files = [], others = [] } = Object.groupBy(filesBelow(path).sort(), (each) => {
-    const printed = beginningOf(each).replace(/[^!-~\n]/g, '')
-    return isOfReceipts(printed) || SORTED.test(printed) ? 'files' : 'others'
-  })
+  const { files = [], others = [] } = Object.groupBy(filesBelow(path).sort(), (each) =>
+    isOfReceipts(beginningOf(each).replace(/[^!-~\n]/g, '')) ? 'files' : 'others',
+  )
   // What is packed, or comes from a spreadsheet, can't be known. In a backup there are profiles, and hidden files.
   const odd = others.filter((each) => !/(^|[/\\])\./.test(relative(path, each)) && !iccidOf(basename(each)))
   for (const each of odd.slice(0, 20))
@@ -144,9 +143,6 @@ function filesAt(path: string, warn: (text: string) => void): string[] {
   if (files.length > 0) return files
   throw new UsageError(`no file of receipts is in ${path}`, 'name each file of receipts')
 }
-
-/** A receipt whose names have another order. */
-const SORTED = /^\{(?=.*"iccid":")(?=.*"directory":")/m
 
 /** What is at the root of a disk and closed to people, or was deleted. */
 const OF_DISK = /^(lost\+found|\.Trash.*|\.Spotlight-V100|System Volume Information|\$RECYCLE\.BIN)$/i

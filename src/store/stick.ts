@@ -6,11 +6,11 @@
  */
 import { lstatSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf, UnusableProfile } from '../failure.ts'
-import { parseStored } from '../profile/check.ts'
+import { errnoOf } from '../failure.ts'
 import * as files from './files.ts'
-import { knownIn, look } from './listing.ts'
-import { fieldsOf, iccidOf, pathIn } from './names.ts'
+import { look } from './listing.ts'
+import { fieldsOf, iccidOf, nameOf, pathIn } from './names.ts'
+import { readUsed } from './state.ts'
 
 /** Writes a new file, or what a power cut has left of it. Others may write the same. */
 function fill(path: string, text: string): void {
@@ -61,21 +61,11 @@ export async function arriveOnStick<I extends { readonly name: string }>(
   files.flushDirectory(directory)
   const paths = others.map(({ name }) => pathIn(directory, name))
   await files.flushFiles(paths, true)
-  const there = knownIn(directory)
-  return (
-    items.every(({ name }) => there.has(iccidOf(name) ?? '')) &&
-    others.every(({ name }) => isWhole(directory, name))
-  )
+  return others.every(({ name }) => isWhole(directory, name))
 }
 
+/** A name may have what was on the disk before, such as another profile. */
 function isWhole(directory: string, name: string): boolean {
-  try {
-    const text = files.readText(pathIn(directory, name))
-    if (text === undefined) return false
-    parseStored(text, name)
-    return true
-  } catch (error) {
-    if (error instanceof UnusableProfile) return false
-    throw error
-  }
+  const read = readUsed(directory, name)
+  return typeof read !== 'string' && nameOf(read.iccid) === name
 }

@@ -73,8 +73,7 @@ test.skipIf(!hasProc)(
 )
 
 /** What a call says about a profile that it has claimed. */
-const mayHave = (iccid: string) =>
-  RegExp(`^softsim: warning: claimed and may have been printed: ${iccid} \\(`, 'm')
+const mayHave = (iccid: string) => RegExp(`^softsim: warning: used, and perhaps printed: ${iccid} \\(`, 'm')
 
 test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been printed', async () => {
   const directory = directoryOf(someProfiles(2))
@@ -89,7 +88,7 @@ test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been pr
   pipe.close()
   expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
   expect(stderr).toMatch(
-    /^softsim: error: claimed and may have been printed: \d+ \(.*\): interrupted\n.*--iccid and its ICCID.*\n$/,
+    /^softsim: error: used, and perhaps printed: \d+ \(.*\): interrupted\n.*--iccid \d+ prints it again.*\n$/,
   )
 })
 
@@ -100,7 +99,7 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
   for (const { iccid } of someProfiles(PROFILES)) expect(stderr).toMatch(mayHave(iccid))
   const actual = lines(stdout).map((line) => JSON.parse(line).profile.iccid)
   expect(actual).toEqual(someProfiles(3).map(({ iccid }) => iccid))
-  expect(stderr).toContain(`error: claimed and may have been printed: ${PROFILES} profiles, listed above`)
+  expect(stderr).toContain(`error: used, and perhaps printed: ${PROFILES} profiles, listed above`)
 })
 
 /** Waits until a process has tried again and again to write into a pipe that takes nothing. */

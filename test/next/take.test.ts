@@ -318,7 +318,7 @@ describe('the profile of a device', () => {
     const hold = () => renameSync(away, place)
     await expect(next({ devices: ['D', 'E'], isNew: true, hold })).rejects.toMatchObject({
       outcome: 'has-profile',
-      message: expect.stringContaining(`claimed but not printed: ${iccid(2)} `),
+      message: expect.stringContaining(`used, but not printed: ${iccid(2)} `),
     })
   })
 
@@ -391,7 +391,7 @@ describe('the profile of a device', () => {
       renameSync(join(directory, draft), join(directory, draft.replace('~', '!')))
       throw new Error('no more')
     }
-    await expect(next({ devices: ['D'], hold })).rejects.toThrow(`claimed but not printed: ${iccid(1)} `)
+    await expect(next({ devices: ['D'], hold })).rejects.toThrow(`used, but not printed: ${iccid(1)} `)
     expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
   })
 
@@ -486,7 +486,7 @@ describe('what can not be printed', () => {
     const hold = () => rmSync(receipt)
     await expect(next({ receipt, hold })).rejects.toMatchObject({
       outcome: 'disk',
-      message: expect.stringMatching(/^claimed but not printed: \d+ \(.*\): can't write the receipt /),
+      message: expect.stringMatching(/^used, but not printed: \d+ \(.*\): can't write the receipt /),
     })
     // One is named once.
     expect(said).toEqual([])
@@ -510,13 +510,13 @@ describe('what can not be printed', () => {
     await expect(next({ count: 2 }, failing)).rejects.toMatchObject({
       outcome: 'disk',
       message: expect.stringMatching(
-        /may have been printed: 2 profiles, listed above: the reader closed the pipe/,
+        /and perhaps printed: 2 profiles, listed above: the reader closed the pipe/,
       ),
-      hint: expect.stringMatching(/--iccid and its ICCID, instead of -n$/),
+      hint: `if no device has it, softsim next -i ${directory} --iccid ICCID prints it again; the same command takes others`,
     })
     expect(said).toEqual([
-      `claimed and may have been printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
-      `claimed and may have been printed: ${iccid(2)} (${join(directory, `__${X(2)}`)})`,
+      `used, and perhaps printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,
+      `used, and perhaps printed: ${iccid(2)} (${join(directory, `__${X(2)}`)})`,
     ])
   })
 
@@ -524,7 +524,7 @@ describe('what can not be printed', () => {
     const hold = () => void mkdirSync(join(directory, `__${X(2)}`))
     await expect(next({ count: 2, hold })).rejects.toMatchObject({
       outcome: 'disk',
-      message: expect.stringContaining(`claimed but not printed: ${iccid(1)} `),
+      message: expect.stringContaining(`used, but not printed: ${iccid(1)} `),
     })
   })
 
@@ -532,7 +532,7 @@ describe('what can not be printed', () => {
     await next({ iccid: iccid(1) })
     const failing = () => Promise.reject(new Error('x'))
     await expect(next({ iccid: iccid(1) }, failing)).rejects.toMatchObject({
-      message: expect.stringContaining(`claimed and may have been printed: ${iccid(1)} `),
+      message: expect.stringContaining(`used, and perhaps printed: ${iccid(1)} `),
     })
   })
 

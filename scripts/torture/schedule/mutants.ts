@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'a receipt is written before the print',
     file: 'next/next.ts',
-    text: "    receipt?.append(receiptsOf(taken, directory))\n    what = 'claimed and may have been printed'\n    await print(taken)\n",
+    text: "    receipt?.append(receiptsOf(taken, directory))\n    what = 'used, and perhaps printed'\n    await print(taken)\n",
     by: '    await print(taken)\n    receipt?.append(receiptsOf(taken, directory))\n',
     families: ['ext4 fresh/1 next: A?!'],
   },
@@ -318,6 +318,13 @@ export const MUTANTS: readonly Mutant[] = [
     text: '    store.putAside(directory, plan.aside)\n',
     by: '    store.renewIdentity(directory)\n    store.putAside(directory, plan.aside)\n',
     families: ['ext4 backup/3 restore+next: A?! B'],
+  },
+  {
+    law: 'what a backup has brought is flushed before a restored directory is used',
+    file: RESTORE,
+    text: '    await store.flushBackup(directory)\n',
+    by: '',
+    families: ['ext4 unpacked/3 restore+deviceD: A B?^0'],
   },
   {
     law: 'a cleaner takes a draft under another name first',

@@ -205,7 +205,7 @@ const inUse = (places: readonly Place[]) =>
 /** At any time, a profile is unused or used in one directory at most. */
 function* inTwoPlaces({ world, schedule, faults }: Case): Generator<Violation> {
   // Before it is restored, a backup has what others have, too, and nobody can use it.
-  if (isTornByCut(world, faults) || schedule.start === 'backup') return
+  if (isTornByCut(world, faults) || /^(backup|unpacked)$/.test(schedule.start)) return
   for (const places of placesOf(world.disk, lotsOf(schedule)).values())
     if (inUse(places).length > 1) yield { rule: 'in two places', what: paths(inUse(places)) }
 }

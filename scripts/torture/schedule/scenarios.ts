@@ -104,7 +104,10 @@ const GROUP = 9
 /** The receipts of the calls before a schedule. */
 export const EARLIER = ['B', 'C', 'D'].map((id) => `${RECEIPTS}/${id}${GROUP}`)
 
-/** What was called before, to the end, and in the end `&` puts the backup back that was made after the first. */
+/**
+ * What was called before, to the end, and in the end `&` puts the backup back that was made after the first; `&0` as a
+ * program does that flushes nothing.
+ */
 const STARTS: Record<string, readonly string[]> = {
   /** No call has been there, as in the others. */
   new: [],
@@ -113,6 +116,7 @@ const STARTS: Record<string, readonly string[]> = {
   moved: ['move'],
   been: ['round'],
   backup: ['deviceD', 'next', 'move', '&'],
+  unpacked: ['deviceD', 'next', 'move', '&0'],
 }
 
 /** Which calls a start has made; one that was killed ends with `!` and after how many changes. */
@@ -120,7 +124,9 @@ const callsOf = (start: string): readonly string[] => STARTS[start] ?? start.spl
 
 /** The calls of the start and of the schedule, without how they ended. */
 export const allCalls = (start: string, calls: readonly string[]): string[] =>
-  [...callsOf(start), ...calls].map((name) => name.replace(/!\d+$/, '')).filter((name) => name !== '&')
+  [...callsOf(start), ...calls]
+    .map((name) => name.replace(/!\d+$/, ''))
+    .filter((name) => !name.startsWith('&'))
 
 /** Whether a step has changed names. A kill after it differs from one before. */
 export const isChange = ({ touched }: Entry) => touched.some((each) => /^>[^#]/.test(each))
@@ -153,7 +159,7 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   disk.flushAll()
   for (const name of callsOf(start)) {
     const [, own = '', changes] = /^(\w+)(?:!(\d+))?$/.exec(name) ?? []
-    if (name === '&' && world.backup !== undefined) disk.restore(LOT, world.backup)
+    if (name.startsWith('&') && world.backup !== undefined) disk.restore(LOT, world.backup, name === '&')
     else await goOn(world, world.add(bodyOf(program, own, profiles), GROUP), Number(changes ?? ALL))
     world.backup ??= disk.backup(LOT)
   }

@@ -224,6 +224,18 @@ export const SETS: Record<string, readonly Part[]> = {
         ).map(fromBackup),
       families: ['A?!', 'A?! A', 'A?^0', 'A?=EIO'],
     },
+    {
+      bases: () =>
+        bases(
+          'ext4',
+          [
+            ['restore', 'deviceD'],
+            ['restore', 'next'],
+          ],
+          [3],
+        ).map((base) => ({ ...base, start: 'unpacked' })),
+      families: ['A B?^0'],
+    },
   ],
 }
 
