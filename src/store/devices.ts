@@ -119,7 +119,8 @@ function decide(directory: string, draft: Found & Wanted): Found {
     return record
   }
   // A call that slept for an hour finds its draft gone.
-  throw new Failure('disk', `the record of device ${device} can't be made`, 'run the same command again')
+  const hint = 'run the same command again; if that does not help, put .devices back from a backup'
+  throw new Failure('disk', `the record of device ${device} can't be made`, hint)
 }
 
 /** The name of a result begins with the time in milliseconds since 1970, or a later one if a clock goes back. */

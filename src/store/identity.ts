@@ -135,9 +135,8 @@ export function identityState(directory: string, forDevices = true): 'own' | 'co
 }
 
 /**
- * Whether used files say that a hidden directory was there: a copy without hidden files has lost it. Another call may make
- * it meanwhile, but then it is there before the used file is. Other tools write neither of these. Only the first and the
- * last files are looked into: on a share, all would take minutes.
+ * Whether used files say that a hidden directory was there: a copy without hidden files has lost it. Another call makes it
+ * before a used file. Only the first and the last files are looked into: on a share, all would take minutes.
  */
 function hasLost(directory: string, place: string, field: 'claim' | 'device'): boolean {
   if (files.exists(join(directory, place))) return false
