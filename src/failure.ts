@@ -10,7 +10,10 @@ export const EXIT_CODES = {
     'not enough profiles: none unused, fewer than requested, no such ICCID or directory, or none left at the service',
   ],
   key: [4, "the private key can't be used, or does not decrypt the profiles"],
-  unusable: [5, 'there are profiles, but none of them can be used; or receipts contradict the directory'],
+  unusable: [
+    5,
+    "there are profiles, but none of them can be used; or the profile of a device can't; or receipts contradict the directory",
+  ],
   'api-key': [6, 'the service does not accept the API key'],
   service: [7, 'the service or the network failed; temporary failures are retried first'],
   partial: [8, 'fetch stored not all of the requested profiles, or a device of the station has not passed'],

@@ -191,6 +191,6 @@ export const LOCKED = 5
  */
 export function wrongKey({ name }: PrivateKey, count: number): Failure {
   const what = count === 1 ? 'the profile' : `${count} profiles`
-  const hint = `${RIGHT_KEY}; if only these are of another one, move them away: softsim move takes the lowest`
+  const hint = `${RIGHT_KEY}; if only these have another key, move them away: softsim move takes the lowest`
   return new Failure('key', `the key ${name} does not decrypt ${what}`, hint)
 }

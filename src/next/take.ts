@@ -162,7 +162,7 @@ export class Call {
     if (device !== undefined && owner !== device)
       throw new Failure(
         'unusable',
-        `device ${device} can't have ${iccid}: ${owner === undefined ? 'somebody' : `device ${owner}`} has it`,
+        `device ${device} can't have ${iccid}: ${owner === undefined ? 'it was handed out without a device' : `device ${owner} has it`}`,
         'check the serial number and the ICCID; if two devices have it, put both aside; nothing was claimed',
       )
     const caution =

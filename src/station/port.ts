@@ -122,7 +122,7 @@ export async function talk(port: Port, sent: string, answer: Answer, limits: Lim
   }
   const named = answer.passed === undefined ? '' : ' that names the ICCID'
   const last = answer.last && `; it said last: ${answer.last}`
-  return { isPassed: false, note: `no answer${named} in ${limits.timeoutMs / 1000} s${last}` }
+  return { isPassed: false, note: `no pass or fail${named} in ${limits.timeoutMs / 1000} s${last}` }
 }
 
 /** Reads what a device still says before it gets its profile. @returns the end of it */

@@ -90,7 +90,8 @@ async function work(shift: Shift): Promise<void> {
     say(endLine(shift))
   }
   const open = [...devices.values()].filter((hasPassed) => !hasPassed).length
-  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'none is left open')
+  if (stop.aborted)
+    throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'no device is left open')
   if (open > 0) throw new Failure('partial', 'not every device has passed', AGAIN)
 }
 

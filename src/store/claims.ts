@@ -255,5 +255,5 @@ export function perhapsNotPrinted(directory: string, { name, tag }: Held): strin
   const whose = device === undefined ? '' : ` for device ${device}`
   const only = device === undefined ? 'if no call is running and no device has it, ' : ''
   const again = device === undefined ? `--iccid ${iccid}` : `--device ${device}`
-  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: ${only}softsim next -i ${directory} ${again} prints it again`
+  return `${iccid} was claimed${whose} by station ${station} at ${claimed}, and perhaps not printed: ${only}softsim next -k KEY -i ${directory} ${again} prints it again`
 }

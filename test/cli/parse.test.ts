@@ -110,13 +110,10 @@ describe('what is refused', () => {
     ['station --baud 9600x', /^the value of --baud is not a whole number/],
     ['station --read ICCID', /^--read has no \(\.\.\.\) around the ICCID/],
     ['station --read ((', /^the value of --read is not a regular expression/],
-    [
-      'next --receipt -',
-      /^--receipt names a file: standard output is for the device \| such as receipt.jsonl$/,
-    ],
-    ['next --receipt /proc/self/fd/1', /^--receipt names a file/],
-    ['move --receipt /dev/tty', /^--receipt names a file/],
-    ['next --receipt /dev/stdout', /^--receipt names a file/],
+    ['next --receipt -', /^--receipt needs the name of a file on a disk \| such as receipt.jsonl$/],
+    ['next --receipt /proc/self/fd/1', /^--receipt needs the name of a file/],
+    ['move --receipt /dev/tty', /^--receipt needs the name of a file/],
+    ['next --receipt /dev/stdout', /^--receipt needs the name of a file/],
     ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
     [['fetch', '-a', 'Token x'], /^the value of -a begins with "Token"/],
   ] as const)('%s', (line, expected) => expect(refused(line)).toMatch(expected))
@@ -183,7 +180,7 @@ test.each([
 })
 
 test.each([
-  ['', 'is empty', 'the variable that it comes from is not set'],
+  ['', 'is empty', 'perhaps a variable is not set'],
   ['-----END PRIVATE KEY-----', 'is a key, not the name of a file', 'save it to a file, and name that'],
   ['a\nb', 'has a line break in it', 'save the script or the file of variables with line ends of Unix'],
   [' a', 'begins or ends with a blank', 'remove it'],

@@ -63,7 +63,7 @@ test.each<[line: string, said: string, NodeJS.ProcessEnv?]>([
   [`move -n 5 -i a`, `move needs -o | ${MOVE}`],
   [`move`, `move needs -i | ${MOVE}`],
   [`move --back`, `move needs -i | ${BACK}`],
-  [`move -i a -o b`, `move needs -n, --all or --back | ${MOVE}`],
+  [`move -i a -o b`, `move needs -n, --all, --back or --lost | ${MOVE}`],
   [`move -i a -o b -n 5 --all`, `-n and --all can't be used together | ${MOVE}`],
   [`move -i a -o b --all --back`, `--all and --back can't be used together | ${BACK}`],
   [`move -i a -o b --lost --back`, `--back and --lost can't be used together | ${BACK}`],

@@ -50,6 +50,6 @@ test('the failure of a wrong key names its file and how many profiles were tried
   expect(wrongKey(key, 5)).toMatchObject({
     outcome: 'key',
     message: 'the key softsim.pem does not decrypt 5 profiles',
-    hint: `${RIGHT_KEY}; if only these are of another one, move them away: softsim move takes the lowest`,
+    hint: `${RIGHT_KEY}; if only these have another key, move them away: softsim move takes the lowest`,
   })
 })

@@ -381,7 +381,7 @@ describe('the profile of a device', () => {
     addProfile(directory, plainProfile(1))
     renameSync(join(directory, X(1)), join(directory, `__${X(1)}`))
     await expect(next({ devices: ['D'] })).rejects.toMatchObject({
-      message: `device D can't have ${iccid(1)}: somebody has it`,
+      message: `device D can't have ${iccid(1)}: it was handed out without a device`,
     })
   })
 
@@ -512,7 +512,7 @@ describe('what can not be printed', () => {
       message: expect.stringMatching(
         /and perhaps printed: 2 profiles, listed above: the reader closed the pipe/,
       ),
-      hint: `if no device has it, softsim next -i ${directory} --iccid ICCID prints it again; the same command takes others`,
+      hint: `if no device has it, softsim next -k KEY -i ${directory} --iccid ICCID prints it again; the same command takes others`,
     })
     expect(said).toEqual([
       `used, and perhaps printed: ${iccid(1)} (${join(directory, `__${X(1)}`)})`,

@@ -548,13 +548,17 @@ const PORTS: Case[] = [
   ),
   atPort('a device that does not answer', ['it is not OK\r\n'], {
     ...{ options: ['--timeout', '1'], code: 8, results: 'SN-1 fail' },
-    says: ['Device SN-1 failed: no answer in 1 s; it said last: it is not OK.'],
+    says: ['Device SN-1 failed: no pass or fail in 1 s; it said last: it is not OK.'],
   }),
   atPort('a modem with a filler behind 19 digits', [`OK\r\n+QCCID: ${iccid(1, 19)}F\r\n`], {
     ...{ digits: 19, options: READ, ...passes },
   }),
   atPort('a modem that names no ICCID', ['OK\r\n'], {
-    ...{ options: [...READ, '--timeout', '1'], code: 8, says: ['no answer that names the ICCID in 1 s'] },
+    ...{
+      options: [...READ, '--timeout', '1'],
+      code: 8,
+      says: ['no pass or fail that names the ICCID in 1 s'],
+    },
   }),
 ]
 

@@ -255,7 +255,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(await terminal.ended).toBe(130)
     expect(terminal.shown).toContain(`End of the shift: ${1 - open} device${open ? 's' : ''} passed`)
     expect(terminal.shown.includes('not passed: SN-1')).toBe(open === 1)
-    const hint = open ? 'scan the devices that have not passed again: ' : 'none is left open'
+    const hint = open ? 'scan the devices that have not passed again: ' : 'no device is left open'
     expect(terminal.shown).toContain(`softsim: error: interrupted\r\nsoftsim: hint: ${hint}`)
     expect(place.lines('hanging').map(Number).some(isRunning)).toBe(false)
   })

@@ -261,7 +261,7 @@ describe('a claim for a device', () => {
     expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
     expect(names(directory)).toEqual([`__${X(1)}`])
     expect(said).toEqual([
-      `${iccid(1)} was claimed for device D by station A at ${BY.claimed}, and perhaps not printed: softsim next -i ${directory} --device D prints it again`,
+      `${iccid(1)} was claimed for device D by station A at ${BY.claimed}, and perhaps not printed: softsim next -k KEY -i ${directory} --device D prints it again`,
     ])
   })
 
@@ -294,7 +294,7 @@ describe('settle', () => {
     const warn = (text: string) => void said.push([text, listHeld(directory).length])
     await settle(directory, { warn })
     await settle(directory, { warn })
-    const text = `${iccid(1)} was claimed by station A at ${BY.claimed}, and perhaps not printed: if no call is running and no device has it, softsim next -i ${directory} --iccid ${iccid(1)} prints it again`
+    const text = `${iccid(1)} was claimed by station A at ${BY.claimed}, and perhaps not printed: if no call is running and no device has it, softsim next -k KEY -i ${directory} --iccid ${iccid(1)} prints it again`
     expect(said).toEqual([[text, 1]])
   })
 

@@ -52,7 +52,7 @@ export class MoveCommand extends BaseCommand {
     const hint = `for example: softsim move ${this.back ? '--back' : '-n 500'} -i profiles -o /media/stick/profiles`
     if (source === undefined || target === undefined)
       throw new UsageError(`move needs ${source === undefined ? '-i' : '-o'}`, hint)
-    if (mode === undefined) throw new UsageError('move needs -n, --all or --back', hint)
+    if (mode === undefined) throw new UsageError('move needs -n, --all, --back or --lost', hint)
     if (another !== undefined) throw new UsageError(`${mode} and ${another} can't be used together`, hint)
     if (this.lost) report.warn(LOST)
     startThreads()

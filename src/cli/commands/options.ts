@@ -114,7 +114,7 @@ export type Parse<T> = (text: string, name: string) => T
 
 /** What shells, env files and templates have done to a value: what it is, and what to do. The first that fits counts. */
 const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string])[] = [
-  [/^$/, 'is empty', 'the variable that it comes from is not set'],
+  [/^$/, 'is empty', 'perhaps a variable is not set'],
   [/-----(BEGIN|END)/, 'is a key, not the name of a file', 'save it to a file, and name that'],
   [/[\r\n]/, 'has a line break in it', 'save the script or the file of variables with line ends of Unix'],
   [/^\s|\s$/, 'begins or ends with a blank', 'remove it'],
@@ -152,7 +152,7 @@ export const keyFile = nameLike('/data/softsim.pem')
 
 export function receipt(text: string, name: string): string {
   if (!/^(-$|\/dev\/(?!shm\/)|\/proc\/)/.test(text)) return nameLike('/data/receipt.jsonl')(text, name)
-  throw new UsageError(`${name} names a file: standard output is for the device`, 'such as receipt.jsonl')
+  throw new UsageError(`${name} needs the name of a file on a disk`, 'such as receipt.jsonl')
 }
 
 export function count(text: string, name: string): number {

@@ -14,7 +14,7 @@ export class StatusCommand extends BaseCommand {
     description: 'show what is in a directory of profiles, and change nothing',
     details: [
       'Counts unused and used profiles, and those that a fetch has received and not stored yet.',
-      "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if the key decrypts none, 5 if none can be used, 9 if they can't be read, and 10 if the directory is a copy.",
+      "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if five do not decrypt, or all of fewer, 5 if none can be used, 9 if they can't be read, and 10 if the directory is a copy.",
       '--devices lists the devices, with their results and who recorded them; --device and --iccid tell the history of one. No format contains a secret.',
     ].join('\n\n'),
     examples: [
