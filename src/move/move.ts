@@ -100,7 +100,7 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
     throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
   const id = `${store.identityOf(move.target)}.${store.newTag()}`
   // An order that outlasts an identity would be nobody's.
-  store.flushDirectory(move.source)
+  await store.flushNames(move.source)
   await store.putOrder(move.target, { id, source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)

@@ -81,7 +81,7 @@ function cleanUp(call: Call | undefined, directory: string, messages: Order['mes
 function undelivered(
   what: string,
   all: readonly store.Claim[],
-  { directory, messages, stop, devices, isNew, receipt }: Order,
+  { directory, messages, stop, devices, iccid, isNew, receipt }: Order,
   error: unknown,
 ): Failure {
   const named = all.map(({ iccid, places }) => `${iccid} (${normalize(places.used)})`)
@@ -90,7 +90,7 @@ function undelivered(
   const hint =
     devices !== undefined
       ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
-      : `if no device has it, softsim next -k KEY -i ${directory} --iccid ${all.length === 1 ? all[0]?.iccid : 'ICCID'} prints it again; the same command takes others`
+      : `if no device has it, softsim next -k KEY -i ${directory} --iccid ${all.length === 1 ? all[0]?.iccid : 'ICCID'} prints it again${iccid === undefined ? '; the same command takes others' : ''}`
   const outcome = stop.aborted ? 'interrupted' : error instanceof Failure ? error.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt} may have a line for each`
   return new Failure(outcome, `${what}: ${which}: ${reasonOf(error)}`, hint + lost, error)

@@ -6,10 +6,11 @@ import { listHeld, look } from './listing.ts'
 import { asideName, DEVICES, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
-/** Makes durable what another program has unpacked: profiles, and the records of devices. */
+/** Makes durable what another program has unpacked, and can be read: profiles, and the records of devices. */
 export async function flushBackup(directory: string): Promise<void> {
   const { unused, used, aside } = look(directory)
-  const names = [...unused, ...used.map(usedName), ...aside.map(asideName)]
+  const all = [...unused, ...used.map(usedName), ...aside.map(asideName)]
+  const names = all.filter((name) => typeof readUsed(directory, name) !== 'string')
   const devices = files.make(pathIn(directory, DEVICES))
   const ours = (place: string) => files.namesIn(place).filter((name) => /^r?[0-9a-f]+(-|$)/.test(name))
   const places = ours(devices).map((name) => pathIn(devices, name))

@@ -53,13 +53,14 @@ function recordAt(place: string, names = files.namesIn(place)): Found | undefine
   const iccid = names.find(isIccid)
   if (iccid === undefined) return undefined
   const { device } = fieldsOf(files.read(join(place, iccid)))
-  return typeof device === 'string' ? { device, iccid, place } : undefined
+  return { device: String(device ?? ''), iccid, place }
 }
 
-/** The one function that says which profile a device has. */
+/** The one function that says which profile a device has. @throws {Failure} `disk` if a power cut has emptied the record */
 export function recordOf(directory: string, device: string): Found | undefined {
   for (const place of placesOf(directory, device)) {
     const record = recordAt(place)
+    if (record?.device === '') throw new Failure('disk', `${place} is damaged`, 'put it back from a backup')
     if (record?.device === device) return record
   }
   return undefined
@@ -119,8 +120,7 @@ function decide(directory: string, draft: Found & Wanted): Found {
     return record
   }
   // A call that slept for an hour finds its draft gone.
-  const hint = 'run the same command again; if that does not help, put .devices back from a backup'
-  throw new Failure('disk', `the record of device ${device} can't be made`, hint)
+  throw new Failure('disk', `the record of device ${device} can't be made`, 'run the same command again')
 }
 
 /** The name of a result begins with the time in milliseconds since 1970, or a later one if a clock goes back. */
@@ -161,7 +161,7 @@ export function records(directory: string): (DeviceRecord & { readonly results: 
     const place = join(directory, DEVICES, name)
     const entries = files.namesIn(place)
     const record = recordAt(place, entries)
-    return record === undefined ? [] : { ...record, results: resultsAt(place, entries) }
+    return record?.device ? { ...record, results: resultsAt(place, entries) } : []
   })
 }
 

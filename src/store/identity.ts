@@ -4,7 +4,7 @@
  */
 import { lstatSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure } from '../failure.ts'
+import { Failure, ifPossible } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import * as files from './files.ts'
 import { look } from './listing.ts'
@@ -15,7 +15,7 @@ import { readUsed } from './state.ts'
 const COARSE = 10_000_000n
 
 /** In nanoseconds: over SMB, times have fewer digits. No copy is made so soon. */
-const NEAR = 1_000_000
+const NEAR = 10_000
 
 interface Identity {
   readonly id: string
@@ -96,7 +96,7 @@ function put(place: string, id: string, before: readonly string[], born?: string
   files.patiently(() => writeFileSync(draft, JSON.stringify({ birth, before })))
   files.flushFile(draft)
   // A Samba that stores no time of birth tells the oldest of a file's times after a remount.
-  if (Number(birth) > 1) files.patiently(() => utimesSync(draft, Number(birth) / 1e9, Number(birth) / 1e9))
+  if (Number(birth) > 1) ifPossible(() => utimesSync(draft, Number(birth) / 1e9, Number(birth) / 1e9))
   files.rename(draft, pathIn(place, id))
   files.flushDirectory(place)
 }

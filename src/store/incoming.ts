@@ -197,8 +197,7 @@ export function givenIn(directory: string, id: string): Given | undefined {
     // What is concluded from is durable first, whoever made it.
     files.flushDirectory(join(directory, INCOMING))
     files.flushDirectory(pathOf(directory, id))
-    const own = files.isOnFat(directory) ? [ORDER, join('given', 'list')] : []
-    for (const path of own.map((each) => pathOf(directory, id, each)))
+    for (const path of [ORDER, join('given', 'list')].map((each) => pathOf(directory, id, each)))
       if (files.exists(path)) files.flushFile(path)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined

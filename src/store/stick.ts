@@ -67,5 +67,5 @@ export async function arriveOnStick<I extends { readonly name: string }>(
 /** A name may have what was on the disk before, such as another profile. */
 function isWhole(directory: string, name: string): boolean {
   const read = readUsed(directory, name)
-  return typeof read !== 'string' && nameOf(read.iccid) === name
+  return typeof read !== 'string' && iccidOf(nameOf(read.iccid)) === iccidOf(name)
 }

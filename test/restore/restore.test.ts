@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -587,6 +588,13 @@ describe('nothing is restored', () => {
     const said = await restored(directory, [fileOf(receipt(1, 'SN-1'))])
     expect(said).toContain('1.json is damaged, and stays aside')
     expect(shown(directory)).toEqual(['1.aside', '2'])
+  })
+
+  test.runIf(process.platform !== 'win32')('over a file that nobody can open: the others are', async () => {
+    const directory = directoryOf([2], { [`__${file(1)}`]: used(1, 'SN-1') })
+    symlinkSync('nowhere', join(directory, file(3)))
+    await restored(directory, [fileOf(receipt(1, 'SN-1'))])
+    expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
   })
 })
 

@@ -125,8 +125,8 @@ type Said = (birth: bigint) => object
 
 const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['an older time', true, (birth) => ({ birth: birth - SECOND / 5n })],
-  ['two milliseconds', true, (birth) => ({ birth: birth - SECOND / 500n })],
-  ['two milliseconds later', true, (birth) => ({ birth: birth + SECOND / 500n })],
+  ['a copy that is made at once', true, (birth) => ({ birth: birth - SECOND / 10_000n })],
+  ['a copy that is made at once, of a later file', true, (birth) => ({ birth: birth + SECOND / 10_000n })],
   ['a later time: the copy has that of an older file', true, (birth) => ({ birth: birth + SECOND })],
   ['fewer digits over SMB', false, (birth) => ({ birth: birth - 99n })],
   ['a disk that does not tell the birth', false, () => ({ birth: 0n })],

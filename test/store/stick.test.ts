@@ -16,6 +16,7 @@ import { newTag } from '../../src/store/names.ts'
 import { arriveOnStick, decideOnStick, isWholeSoon } from '../../src/store/stick.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { lot, messages, names, profile, put, X } from '../support/lot.ts'
+import { iccid } from '../support/profiles.ts'
 
 const items = (...numbers: number[]) => numbers.map((n) => ({ name: X(n) }))
 const textOf = (n: number) => JSON.stringify(profile(n))
@@ -43,6 +44,18 @@ test('what is whole, used, held or put aside stays, and nothing comes beside it'
   expect(await arrive(directory, 1, 2, 3, 4)).toBe(true)
   expect(readdirSync(directory).sort()).toEqual(before)
   expect(contents(directory, X(1))).toBe(whole)
+})
+
+test('a filler F in its name, but not in its text, makes no other profile', async () => {
+  const directory = lot(0)
+  const name = `${iccid(1)}F.json`
+  writeFileSync(join(directory, name), textOf(1))
+  expect(await arriveOnStick(directory, [{ name }], () => textOf(2))).toBe(true)
+  expect(contents(directory, name)).toBe(textOf(1))
+  // What was on the disk before may be in it.
+  writeFileSync(join(directory, X(1)), textOf(2))
+  expect(await arrive(directory, 1)).toBe(true)
+  expect(contents(directory, X(1))).toBe(textOf(1))
 })
 
 test('what its source has forgotten has come before, and is not made; it is not there yet, or again', async () => {

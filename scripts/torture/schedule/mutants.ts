@@ -216,8 +216,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list is flushed by whoever acts on it',
     file: INCOMING,
-    text: '    files.flushDirectory(pathOf(directory, id))\n    const own',
-    by: '    const own',
+    text: '    files.flushDirectory(pathOf(directory, id))\n',
+    by: '',
     families: ['unordered fresh/1 move+back: A?^0 B'],
   },
   {
@@ -355,11 +355,21 @@ export const MUTANTS: readonly Mutant[] = [
     families: ['stick moved/2 nextT+next: A B?^0'],
   },
   {
-    law: 'on a stick, an order and a list are flushed by whoever concludes from them',
+    law: 'an order and a list are flushed by whoever concludes from them',
     file: INCOMING,
     text: 'if (files.exists(path)) files.flushFile(path)',
     by: 'if (files.exists(path)) void path',
-    families: ['stick fresh/1 move+move+onward: A?! B?^0 C', 'stick fresh/1 move+move+back: A?! B?^0 C'],
+    families: [
+      'stick fresh/1 move+move+onward: A?! B?^0 C',
+      'ext4 round!31,&0/3 restore+next+home: A B?^0 C',
+    ],
+  },
+  {
+    law: 'the identity of a source is durable before an order names it, also where no directory can be flushed',
+    file: MOVE,
+    text: '  await store.flushNames(move.source)\n',
+    by: '  store.flushDirectory(move.source)\n',
+    families: ['handles new/2 move+move: A?^0 B'],
   },
   {
     law: 'two spellings are one device, unless somebody says that they are two',
