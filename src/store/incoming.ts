@@ -200,7 +200,7 @@ export function givenIn(directory: string, id: string): Given | undefined {
     for (const path of [ORDER, join('given', 'list')].map((each) => pathOf(directory, id, each)))
       if (files.exists(path)) files.flushFile(path)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
+    if (files.isGone(error)) return undefined
     throw error
   }
   return { by, items }
