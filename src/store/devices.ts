@@ -58,19 +58,21 @@ function recordAt(place: string, names = files.namesIn(place)): Found | undefine
 
 /** The one function that says which profile a device has. @throws {Failure} `disk` if a power cut has emptied the record */
 export function recordOf(directory: string, device: string): Found | undefined {
+  let damaged: string | undefined
   for (const place of placesOf(directory, device)) {
     const record = recordAt(place)
-    if (record?.device === '') throw new Failure('disk', `${place} is damaged`, 'put it back from a backup')
     if (record?.device === device) return record
+    if (record?.device === '') damaged = place
   }
-  return undefined
+  if (damaged === undefined) return undefined
+  throw new Failure('disk', `${damaged} is damaged`, 'put it back from a backup')
 }
 
 /** The device whose serial number differs from this one in case, Unicode form or leading zeros only. */
 export function twinOf(directory: string, device: string): string | undefined {
   const [first = ''] = placesOf(directory, device)
   const other = recordAt(first)?.device
-  return other === device ? undefined : other
+  return other === device || other === '' ? undefined : other
 }
 
 /**

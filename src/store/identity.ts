@@ -37,8 +37,7 @@ const allIn = (directory: string): Identity[] =>
       const [now, text] = [birthOf(path), files.read(path)]
       if (now === undefined || text === undefined) return []
       const { birth, before } = fieldsOf(text)
-      // A file system that does not tell the time of birth says 0. A stick says nothing, or tells it in local time, which is
-      // another one in summer; exFAT tells it more exactly as long as the file is in memory.
+      // 0 is none. FAT tells local time, which is another one in summer; exFAT rounds it when the file is on the disk.
       const isTold = birth !== '0' && now % COARSE !== 0n && !files.isOnFat(directory)
       const isNear = Math.abs(Number(now) - Number(birth)) <= NEAR
       return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied: isTold && !isNear }
@@ -72,7 +71,6 @@ export function identityOf(directory: string): string {
   const id = newTag()
   const place = join(directory, IDENTITY)
   if (files.isOnFat(directory)) {
-    // Nothing with contents is renamed there, and it tells no time of birth that would be worth noting.
     files.write(pathIn(files.make(place), id), '')
     files.flushDirectory(place)
     return identityIn(directory)
@@ -101,9 +99,8 @@ function put(place: string, id: string, before: readonly string[], born?: string
   files.flushDirectory(place)
 }
 
-/** From now on, until `renewIdentity`, other calls take the directory for a copy. It is durable then. */
+/** From now on, until `renewIdentity`, others take the directory for a copy; not on a stick, which tells no birth. Durable then. */
 export function disown(directory: string): void {
-  // A stick tells no time of birth.
   if (files.isOnFat(directory)) return
   for (const { id, before } of allIn(directory)) put(join(directory, IDENTITY), id, before, '1')
 }

@@ -55,8 +55,9 @@ export async function arriveOnStick<I extends { readonly name: string }>(
   const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
   const others = items.filter(({ name }) => !known.has(iccidOf(name)))
   for (const item of others) {
-    const text = isWhole(directory, item.name) ? undefined : textOf(item)
-    if (text !== undefined) fill(pathIn(directory, item.name), text)
+    const [path, text] = [pathIn(directory, item.name), textOf(item)]
+    // A part of it may be what was on the disk before.
+    if (text !== undefined && files.read(path)?.trimEnd() !== text.trimEnd()) fill(path, text)
   }
   files.flushDirectory(directory)
   const paths = others.map(({ name }) => pathIn(directory, name))
@@ -64,7 +65,7 @@ export async function arriveOnStick<I extends { readonly name: string }>(
   return others.every(({ name }) => isWhole(directory, name))
 }
 
-/** A name may have what was on the disk before, such as another profile. */
+/** What was on the disk before may be another profile. */
 function isWhole(directory: string, name: string): boolean {
   const read = readUsed(directory, name)
   return typeof read !== 'string' && iccidOf(nameOf(read.iccid)) === iccidOf(name)

@@ -89,6 +89,10 @@ test('a record that a power cut has emptied gives its device no other one', asyn
   const damaged = expect.objectContaining({ outcome: 'disk', message: expect.stringMatching(/ is damaged$/) })
   expect(() => recordOf(directory, 'D')).toThrow(damaged)
   await expect(makeRecords(directory, [record('D', 2)])).rejects.toThrow(damaged)
+  expect(twinOf(directory, 'd')).toBe(undefined)
+  // Restore makes another one, by the receipts.
+  await makeRecords(directory, [{ ...record('D', 1), isNew: true }])
+  expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
 })
 
 test('the last result stays the last one if the clock of a station is behind, and foreign files are none', async () => {
