@@ -247,6 +247,15 @@ describe('the file system', () => {
     await expect(files.flushFiles([join(directory, X(1))], true)).rejects.toThrow(code)
   })
 
+  test('has each of many files on it, and no file twice', async () => {
+    system.type = EXT4
+    const directory = lot(100)
+    const paths = names(directory).map((name) => join(directory, name))
+    await files.flushFiles(paths)
+    const flushed = system.steps.flatMap(([name, path]) => (name === 'flush' ? path : []))
+    expect(flushed.sort()).toEqual(paths.sort())
+  })
+
   test('over NFS says of what another client has removed that it is stale: then it is gone', async () => {
     const directory = lot(1, 'disk')
     system.type = EXT4
