@@ -97,14 +97,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: CLAIMS,
     text: '!all.includes(own) || ',
     by: '',
-    families: ['smb fresh/1 move+nextT+nextT: A120! B16 C?%% C1%% C5 B24 C B'],
+    families: ['smb fresh/1 move+nextT+nextT: A140! B16 C?%% C1%% C5 B24 C B'],
   },
   {
     law: 'a move reads what it takes',
     file: 'move/move.ts',
     text: '() => isUsable() && ',
     by: '() => existsSync(places.unused) && ',
-    families: ['smb moved/1 onward+home+move+move: A85 B A3 C122 D A20 C A'],
+    families: ['smb moved/1 onward+home+move+move: A90 B A3 C133 D A20 C A'],
   },
   {
     law: 'a move gives only what it has flushed',
