@@ -97,7 +97,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: CLAIMS,
     text: '!all.includes(own) || ',
     by: '',
-    families: ['smb fresh/1 move+nextT+nextT: A140! B16 C?%% C1%% C5 B24 C B'],
+    families: ['smb fresh/1 move+nextT+nextT: A131! B22 C?%% C1%% C5 B30 C B'],
   },
   {
     law: 'a move reads what it takes',
