@@ -213,27 +213,11 @@ export const SETS: Record<string, readonly Part[]> = {
       isBoth: true,
     },
     {
-      bases: () =>
-        bases(
-          'ext4',
-          [
-            ['restore', 'deviceD'],
-            ['restore', 'next'],
-          ],
-          [3],
-        ).map(fromBackup),
+      bases: () => restoringFrom('backup'),
       families: ['A?!', 'A?! A', 'A?^0', 'A?=EIO'],
     },
     {
-      bases: () =>
-        bases(
-          'ext4',
-          [
-            ['restore', 'deviceD'],
-            ['restore', 'next'],
-          ],
-          [3],
-        ).map((base) => ({ ...base, start: 'unpacked' })),
+      bases: () => restoringFrom('unpacked'),
       families: ['A B?^0'],
     },
   ],
@@ -252,7 +236,11 @@ const brandNew = (base: Base): Base => ({ ...base, start: 'new' })
 /** Its records are there, and durable. */
 const assigned = (base: Base): Base => ({ ...base, start: 'assigned' })
 
-const fromBackup = (base: Base): Base => ({ ...base, start: 'backup' })
+/** The backup is put back in one way or the other, and a call is beside what restores it. */
+const restoringFrom = (start: string): Base[] =>
+  ['deviceD', 'next']
+    .flatMap((call) => bases('ext4', [['restore', call]], [3]))
+    .map((base) => ({ ...base, start }))
 
 const swapped = (family: string) =>
   family.replaceAll(/\b[AB](?=[^A-Z]|$)/g, (call) => (call === 'A' ? 'B' : 'A'))
